@@ -1,0 +1,64 @@
+// Command substrate-moderate runs a room; see substrate-moderate(1).
+package main
+
+import (
+	"context"
+
+	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/record"
+	"github.com/substrate-tools/substrate/lib/tool"
+)
+
+const usage = `usage: substrate-moderate next ROOM NAME --as NAME [--space DIR] [--text]
+       substrate-moderate invite ROOM NAME --as NAME [--space DIR] [--text]
+       substrate-moderate quiet ROOM NAME N --as NAME [--space DIR] [--text]
+       substrate-moderate order ROOM A,B --as NAME [--space DIR] [--text]
+       substrate-moderate topic ROOM TEXT --as NAME [--space DIR] [--text]
+       substrate-moderate end ROOM --as NAME [--space DIR] [--text]
+       substrate-moderate resume ROOM --as NAME [--space DIR] [--text]
+
+Run a room, as its moderator: hand the floor to somebody, add somebody to the
+order, have somebody passed over for N turns (0: no longer), replace the order or
+the topic, end the room, open it again.
+
+  --as NAME        who acts; must be the moderator
+  --space DIR      the space (default: the nearest one upward from here)
+  --text           print for people, not records
+  --lock-timeout D how long a lock is waited for (default 10s)
+  --errors json    report errors as records
+
+substrate-moderate next design claude --as dan
+`
+
+func main() { tool.Main(usage, run) }
+
+func run(c *tool.Call) error {
+	as, space, wait, text := c.As(), c.Space(), c.LockTimeout(), c.Text()
+	operands, err := c.Parse(2, -1)
+	if err != nil {
+		return err
+	}
+	who, err := c.Actor(*as)
+	if err != nil {
+		return err
+	}
+	act, err := parse(c, operands[0], operands[2:])
+	if err != nil {
+		return err
+	}
+	d, err := door.Open(*space, *wait)
+	if err != nil {
+		return err
+	}
+	var room record.Room
+	key := d.Key(operands[1])
+	if act == nil {
+		room, err = d.Invite(context.Background(), key, who, operands[2])
+	} else {
+		room, err = d.Moderate(context.Background(), key, who, act)
+	}
+	if err != nil {
+		return err
+	}
+	return c.Show(*text, room)
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/substrate-tools/substrate/lib/room"
+	"github.com/substrate-tools/substrate/lib/tool"
+)
+
+// operands is how many follow the room.
+var operands = map[string]int{
+	"next": 1, "invite": 1, "quiet": 2, "order": 1, "topic": 1, "end": 0, "resume": 0,
+}
+
+// parse returns the act that an operation names, nil for invite, which is more
+// than a change of the room.
+func parse(c *tool.Call, op string, args []string) (room.Act, error) {
+	n, ok := operands[op]
+	if !ok {
+		return nil, c.Misuse("unknown operation: %q", op)
+	}
+	if len(args) != n {
+		return nil, c.Misuse("%s takes %d operands after the room, not %d", op, n, len(args))
+	}
+	switch op {
+	case "next":
+		return room.Hand(args[0]), nil
+	case "quiet":
+		turns, err := strconv.Atoi(args[1])
+		if err != nil {
+			return nil, c.Misuse("not a number of turns: %q", args[1])
+		}
+		return room.Quiet(args[0], turns), nil
+	case "order":
+		return room.Order(tool.Split(args[0])), nil
+	case "topic":
+		return room.Topic(args[0]), nil
+	case "end":
+		return room.End, nil
+	case "resume":
+		return room.Resume, nil
+	}
+	return nil, nil
+}

@@ -1,0 +1,75 @@
+// Command substrate-post appends an entry to a room; see substrate-post(1).
+package main
+
+import (
+	"context"
+
+	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/record"
+	"github.com/substrate-tools/substrate/lib/room"
+	"github.com/substrate-tools/substrate/lib/tool"
+)
+
+const usage = `usage: substrate-post ROOM --as NAME [-f FILE | -m TEXT | --pass] [--expect N] [--id KEY]
+                      [--to NAME] [--max-body N] [--space DIR] [--text]
+       substrate-post - [--as NAME] [--max-body N] [--space DIR]
+
+Append one entry to a room and move its floor, as one change. The text comes
+from standard input unless a flag says otherwise. With - in place of the room,
+draft records are read from standard input and a receipt is printed for each.
+
+  --as NAME        who writes
+  -f FILE          take the text from FILE (-: standard input)
+  -m TEXT          take TEXT; mind that a shell eats backticks in it
+  --pass           give the turn up
+  --expect N       refuse unless the room's version is N
+  --id KEY         a repeated KEY returns the first receipt and writes nothing
+  --to NAME        hand the floor to NAME, as the moderator
+  --max-body N     refuse a text of more than N bytes (default 8388608)
+  --space DIR      the space (default: the nearest one upward from here)
+  --text           print for people, not records
+  --lock-timeout D how long a lock is waited for (default 10s)
+  --errors json    report errors as records
+
+substrate-post design --as claude <answer.md
+`
+
+func main() { tool.Main(usage, run) }
+
+func run(c *tool.Call) error {
+	as, expect, id, to := c.As(), c.Count("expect"), c.Flags.String("id", "", ""), c.Flags.String("to", "", "")
+	body, space, wait, text := c.Body(room.DefaultMaxBody), c.Space(), c.LockTimeout(), c.Text()
+	operands, err := c.Parse(0, 1)
+	if err != nil {
+		return err
+	}
+	d, err := door.Open(*space, *wait)
+	if err != nil {
+		return err
+	}
+	d.MaxBody = body.Limit()
+	if tool.Records(operands) {
+		return c.Each("draft", func(line record.Line) (any, error) {
+			return d.PostRecord(context.Background(), line, *as)
+		})
+	}
+	name, err := c.Room(operands)
+	if err != nil {
+		return err
+	}
+	draft := room.Draft{Expect: *expect, ID: *id, To: *to}
+	if draft.As, err = c.Actor(*as); err != nil {
+		return err
+	}
+	if draft.Body, err = body.Read(); err != nil {
+		return err
+	}
+	posted, err := d.Post(context.Background(), d.Key(name), draft)
+	if err != nil {
+		return err
+	}
+	if room.Indented(draft.Body) {
+		c.Notice("the white space before the first line was cut, as the format has it")
+	}
+	return c.Show(*text, posted)
+}

@@ -1,0 +1,15 @@
+package disk
+
+import "os"
+
+// Windows opens neither FIFOs nor, without being asked, symbolic links in the
+// places a room has.
+const (
+	noFollow = 0
+	noBlock  = 0
+)
+
+func isLink(error) bool { return false }
+
+// Windows cannot sync a directory; NTFS journals names by itself.
+func syncDir(*os.File) error { return nil }

@@ -1,0 +1,100 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/substrate-tools/substrate/lib/fault"
+)
+
+// Lock takes an exclusive flock(2) on path, making the file if need be, and
+// returns its release. It asks again and again instead of waiting inside the
+// kernel, where a lost file server would hold it for ever, and gives up after
+// wait with the code busy, or when ctx ends.
+//
+// The kernel frees the lock of a process that died. The file itself means
+// nothing and is never removed: a second opener could hold the removed one while
+// a third locks its successor.
+func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), err error) {
+	// Some network file systems lock exclusively only what is open for writing.
+	file := flock.New(path, flock.SetFlag(os.O_RDWR))
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	readOnly := false
+	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+		locked, err := file.TryLock()
+		switch {
+		case locked && !named(file, path):
+			file.Unlock() // a checkout put another file in its place
+			continue
+		case locked:
+			return func() { file.Unlock() }, nil
+		case errors.Is(err, fs.ErrNotExist):
+			if err := makeLock(path); err != nil {
+				return nil, err
+			}
+			continue
+		case errors.Is(err, fs.ErrPermission) && !readOnly:
+			// A lock file that one may only read locks as well on a local one.
+			file, readOnly = flock.New(path, flock.SetFlag(os.O_RDONLY)), true
+			continue
+		case err != nil:
+			return nil, unlockable(path, err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, busy(path, wait, ctx.Err())
+		}
+	}
+}
+
+// named reports whether the locked file is still the one that path names.
+func named(file *flock.Flock, path string) bool {
+	held, err := file.Stat()
+	now, gone := os.Stat(path)
+	return err == nil && gone == nil && os.SameFile(held, now)
+}
+
+func makeLock(path string) error {
+	mode, err := sharing(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return share(f, mode&0o666)
+}
+
+func unlockable(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	kind, _ := FileSystem(path)
+	return fault.New(fault.IO, "cannot lock %q on %s: %w", path, kind, err).
+		WithHint("keep the space on a file system whose locks work")
+}
+
+func busy(path string, wait time.Duration, cause error) error {
+	if errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	on := ""
+	if kind, network := FileSystem(path); network {
+		on = " on " + kind
+	}
+	return fault.New(fault.Busy, "lock held elsewhere: %q%s, after %v", path, on, wait).
+		WithHint("try again; the holder lets go when it ends")
+}

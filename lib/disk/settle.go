@@ -1,0 +1,49 @@
+package disk
+
+import (
+	"os"
+	"time"
+)
+
+// PrintAt returns the print of whatever is at path, the zero Print when nothing is.
+func PrintAt(path string) Print {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return Print{}
+	}
+	return PrintOf(info)
+}
+
+// Settled reports whether any change made from now on to the directory that had
+// print p is sure to give it another one. It must be asked right after the
+// change that gave p, and may wait for the clock to tick, 20 ms at most.
+//
+// Stamps come from a clock that ticks every 1 to 10 ms, so that two changes may
+// share one; kernels of today give a stamp between two ticks to a change that
+// follows a look at the last one. A stamp past the last tick shows such a kernel.
+// Elsewhere the tick has to pass first. Stamps without digits below the
+// millisecond, and those of a network's server, prove nothing.
+func (p Print) Settled(dir string) bool {
+	if p.Changed%int64(time.Millisecond) == 0 {
+		return false
+	}
+	if _, network := FileSystem(dir); network {
+		return false
+	}
+	if p.Changed > Tick() {
+		return true
+	}
+	return p.Quiet(20 * time.Millisecond)
+}
+
+// Quiet waits until a clock tick has passed since the last change, for limit at
+// most, and reports whether it has.
+func (p Print) Quiet(limit time.Duration) bool {
+	for ; p.Changed >= Tick(); limit -= time.Millisecond {
+		if limit <= 0 {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return true
+}

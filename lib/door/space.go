@@ -1,0 +1,110 @@
+package door
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/substrate-tools/substrate/lib/files"
+	"github.com/substrate-tools/substrate/lib/home"
+	"github.com/substrate-tools/substrate/lib/record"
+	"github.com/substrate-tools/substrate/lib/store"
+)
+
+// Found makes a space of a directory and opens it. With register, this machine's
+// crew is seeded in it and it is registered under label (empty: one made from the
+// directory's name). This machine's files are read first, so that one that could
+// not be changed later stops it before anything was made. bad says what was
+// skipped in them.
+func Found(ctx context.Context, dir, label string, me []store.Member, register bool) (d *Door, bad []error, err error) {
+	if !register {
+		root, err := files.Init(dir, me)
+		return at(root, 0), nil, err
+	}
+	machine, err := home.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	_, bad, err = machine.Spaces()
+	if err != nil {
+		return nil, bad, err
+	}
+	crew, worse, err := machine.Crew()
+	bad = append(bad, worse...)
+	if err != nil {
+		return nil, bad, err
+	}
+	members := me
+	for _, mate := range crew {
+		if len(me) == 0 || mate.Name != me[0].Name {
+			members = append(members, store.Member(mate))
+		}
+	}
+	root, err := files.Init(dir, members)
+	if err == nil {
+		_, err = machine.Add(ctx, label, root)
+	}
+	return at(root, 0), bad, err
+}
+
+// Space returns the space's record.
+func (d *Door) Space(ctx context.Context) (record.Space, error) {
+	s := record.Space{
+		Type: "space", Root: d.Root, Label: d.Label(d.Root), Version: files.Version,
+		Participants: []record.Member{},
+	}
+	members, err := d.Store.Members(ctx, d.Root)
+	if err != nil {
+		return s, err
+	}
+	for _, m := range members {
+		s.Participants = append(s.Participants, record.Member(m))
+	}
+	for _, err := range d.Store.List(ctx, d.Root) {
+		if err != nil {
+			return s, err
+		}
+		s.Rooms++
+	}
+	return s, nil
+}
+
+// Add registers a space on this machine and returns its record.
+func Add(ctx context.Context, dir, label string) (record.Space, error) {
+	machine, err := home.Open()
+	if err != nil {
+		return record.Space{}, err
+	}
+	root, err := files.Root(dir)
+	if err != nil {
+		return record.Space{}, err
+	}
+	if _, err := machine.Add(ctx, label, root); err != nil {
+		return record.Space{}, err
+	}
+	return at(root, 0).Space(ctx)
+}
+
+// Remove takes a space out of this machine's registry and returns its record,
+// which says little about one that is gone.
+func Remove(ctx context.Context, labelOrDir string) (record.Space, error) {
+	gone := record.Space{Type: "space", Version: files.Version, Participants: []record.Member{}}
+	machine, err := home.Open()
+	if err != nil {
+		return gone, err
+	}
+	if filepath.IsAbs(labelOrDir) || strings.HasPrefix(labelOrDir, ".") {
+		if labelOrDir, err = filepath.Abs(labelOrDir); err != nil {
+			return gone, err
+		}
+	}
+	space, err := machine.Remove(ctx, labelOrDir)
+	if err != nil {
+		return gone, err
+	}
+	if known, err := at(space.Root, 0).Space(ctx); err == nil {
+		gone = known
+	}
+	gone.Root, gone.Label = space.Root, space.Label
+	return gone, nil
+}

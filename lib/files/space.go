@@ -1,0 +1,194 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/substrate-tools/substrate/lib/disk"
+	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/store"
+	"github.com/substrate-tools/substrate/lib/yamldoc"
+)
+
+// Version is the format this package keeps.
+const Version = 1
+
+// Find returns the root of the nearest space at or above a directory, or
+// not_a_space.
+func Find(from string) (string, error) {
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return "", err
+	}
+	for dir := from; ; dir = filepath.Dir(dir) {
+		if disk.Exists(spaceConfig(dir)) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	missing := fault.New(fault.NotASpace, "no space at or above %q", from).
+		WithHint("make one with substrate-init, or name one with --space DIR")
+	if main := mainWorktree(from); main != "" && disk.Exists(spaceConfig(main)) {
+		missing.WithHint("the main worktree has one: --space %s", main)
+	}
+	return "", missing
+}
+
+// mainWorktree returns the top of the main worktree when dir is in a linked one,
+// "" otherwise. git leaves a file there that names a directory below the main
+// worktree's .git.
+func mainWorktree(dir string) string {
+	for ; ; dir = filepath.Dir(dir) {
+		data, err := disk.ReadFile(filepath.Join(dir, ".git"), 4096)
+		if git, ok := strings.CutPrefix(string(data), "gitdir: "); err == nil && ok {
+			main, _, found := strings.Cut(git, string(filepath.Separator)+".git"+string(filepath.Separator))
+			if found && filepath.IsAbs(main) {
+				return main
+			}
+		}
+		if err == nil || dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// Root checks that a directory is a space and returns it as an absolute path.
+func Root(dir string) (string, error) {
+	root, err := filepath.Abs(dir)
+	if err == nil {
+		err = checkSpace(root)
+	}
+	return root, err
+}
+
+func checkSpace(root string) error {
+	_, err := os.Stat(spaceConfig(root))
+	if errors.Is(err, fs.ErrNotExist) || err != nil && !disk.Exists(root) {
+		return fault.New(fault.NotASpace, "not a space: %q", root).
+			WithHint("make it one with substrate-init %s", root)
+	}
+	return err
+}
+
+// space is a space's config.yaml.
+type space struct {
+	doc     *yamldoc.Doc
+	version int
+	members []store.Member
+}
+
+func readSpace(root string) (space, error) {
+	var s space
+	path := spaceConfig(root)
+	data, err := read(path)
+	if err != nil {
+		return s, err
+	}
+	if s.doc, err = yamldoc.Parse(path, data); err != nil {
+		return s, corrupt(err)
+	}
+	version, _, err := s.doc.Int("version")
+	if err != nil {
+		return s, corrupt(err)
+	}
+	if s.version = max(version, Version); s.version > Version {
+		return s, fault.New(fault.Corrupt, "space version %d is newer than this program: %q", version, path).
+			WithHint("use a newer substrate; nothing was changed")
+	}
+	items, err := s.doc.Items("participants")
+	for _, item := range items {
+		who, _ := item.String("name")
+		kind, _ := item.String("kind")
+		s.members = append(s.members, store.Member{Name: who, Kind: kind})
+	}
+	return s, corrupt(err)
+}
+
+// corrupt gives what is wrong with a YAML file its code; nil stays nil.
+func corrupt(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.Corrupt, "%w", err).WithHint("repair the file by hand; nothing was changed")
+}
+
+// Members returns who is registered in a space.
+func (s *Store) Members(_ context.Context, root string) ([]store.Member, error) {
+	if err := checkSpace(root); err != nil {
+		return nil, err
+	}
+	space, err := readSpace(root)
+	return space.members, err
+}
+
+// Register adds participants to a space. It refuses the lot when one has a bad
+// name or kind, or is there already as another kind.
+func (s *Store) Register(ctx context.Context, root string, members []store.Member) ([]store.Member, error) {
+	if err := checkSpace(root); err != nil {
+		return nil, err
+	}
+	unlock, err := disk.Lock(ctx, spaceLock(root), s.wait())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	space, err := readSpace(root)
+	if err != nil {
+		return nil, err
+	}
+	before := space.doc.Bytes()
+	for _, m := range members {
+		if err := space.add(m); err != nil {
+			return nil, err
+		}
+	}
+	after := space.doc.Bytes()
+	if slices.Equal(before, after) {
+		return space.members, nil
+	}
+	return space.members, disk.Replace(spaceConfig(root), after)
+}
+
+func (s *space) add(m store.Member) error {
+	if err := m.Check(); err != nil {
+		return err
+	}
+	for _, have := range s.members {
+		if have.Name != m.Name {
+			continue
+		}
+		if have.Kind != m.Kind {
+			return fault.New(fault.Exists, "already registered as %s: %q", have.Kind, m.Name)
+		}
+		return nil
+	}
+	s.members = append(s.members, m)
+	return corrupt(s.doc.AppendItem([][2]string{{"name", m.Name}, {"kind", m.Kind}}, "participants"))
+}
+
+// List yields the rooms of a space.
+func (s *Store) List(_ context.Context, root string) iter.Seq2[store.Key, error] {
+	return func(yield func(store.Key, error) bool) {
+		err := checkSpace(root)
+		var names []string
+		if err == nil {
+			names, err = rooms(root)
+		}
+		for _, room := range names {
+			if !yield(store.Key{Space: root, Room: room}, nil) {
+				return
+			}
+		}
+		if err != nil {
+			yield(store.Key{Space: root}, err)
+		}
+	}
+}

@@ -1,0 +1,285 @@
+// Package index lists and measures the entries of a room's directory, and
+// remembers what it found in a file that may be lost, stale or damaged at any
+// time: that costs speed, never a wrong answer.
+//
+// The file is believed only while the print of the directory (inode, size, and
+// the times of its last change) is the one it had when the file was right, and
+// only if that print had settled, so that a later change is sure to show. Then
+// any part is reached without listing anything. Otherwise the directory is
+// listed, every entry's own print is compared, and only new or changed entries
+// are read. An entry edited in place leaves its directory's print alone; it is
+// noticed when that entry is fetched, and everything is then measured again.
+//
+// Only the holder of the room's lock writes the file, and appends to it what it
+// has published. Between his looks at the directory just before and just after
+// that, a few dozen microseconds, a change by somebody who does not take the
+// lock could pass for his own.
+package index
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	"github.com/substrate-tools/substrate/lib/disk"
+	"github.com/substrate-tools/substrate/lib/transcript"
+)
+
+// Index is what is known of a room's entries. It is one snapshot; it is not for
+// use by more than one goroutine.
+type Index struct {
+	Print disk.Print // of the directory, at the time of the snapshot
+
+	dir  string
+	head header
+
+	file  *os.File // rows are there, or
+	block []byte   // some rows of file, from row number first on
+	first int
+	mem   []row // here when file is nil
+}
+
+// Open takes a snapshot of the entries in dir. cache names the file in which
+// they may be remembered; it is read, not written.
+func Open(dir, cache string) (*Index, error) {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, head := load(cache)
+	x := &Index{dir: dir, Print: disk.PrintOf(info), file: file, head: head}
+	if file != nil && head.settled && head.dir == x.Print && x.Print != (disk.Print{}) {
+		return x, nil
+	}
+	known := x.known()
+	x.Close()
+	// A directory that changed within this tick of the clock may change again
+	// without showing it, while it is being listed.
+	x.Print.Quiet(20 * time.Millisecond)
+	if info, err = os.Lstat(dir); err != nil {
+		return nil, err
+	}
+	x.Print = disk.PrintOf(info)
+	return x, x.list(known)
+}
+
+// load opens the file and reads its header; a nil file means that it is of no use.
+func load(cache string) (*os.File, header) {
+	f, err := os.Open(cache)
+	if err != nil {
+		return nil, header{}
+	}
+	b := make([]byte, size)
+	if _, err := f.ReadAt(b, 0); err == nil {
+		if h, err := decodeHeader(b); err == nil {
+			return f, h
+		}
+	}
+	f.Close()
+	return nil, header{}
+}
+
+// known returns every row there is, by name.
+func (x *Index) known() map[string]row {
+	known := make(map[string]row, x.head.rows)
+	for i := range x.head.rows {
+		r, err := x.row(i)
+		if err != nil {
+			break // damaged from here on
+		}
+		known[r.Name] = r
+	}
+	return known
+}
+
+// Close lets go of the file.
+func (x *Index) Close() {
+	if x.file != nil {
+		x.file.Close()
+		x.file, x.block = nil, nil
+	}
+}
+
+// list measures the directory as it is now, reading only what is not known.
+func (x *Index) list(known map[string]row) error {
+	found, err := Names(x.dir)
+	if err != nil {
+		return err
+	}
+	rows := make([]row, len(found))
+	errs := make([]error, len(found))
+	parallel(len(found), func(i int) {
+		rows[i], errs[i] = measure(x.dir, found[i], known)
+	})
+	x.mem, x.head = x.mem[:0], header{dir: x.Print}
+	for i, r := range rows {
+		switch {
+		case errors.Is(errs[i], fs.ErrNotExist), errors.Is(errs[i], disk.ErrNotRegular):
+			continue // gone, or something else, since the listing
+		case errs[i] != nil:
+			return errs[i]
+		}
+		x.add(r)
+	}
+	return nil
+}
+
+// add gives the next row its place.
+func (x *Index) add(r row) {
+	x.head.rows++
+	r.Version, r.StartLine = x.head.rows, x.head.lines+1
+	x.head.lines += r.Lines
+	if !r.Pass {
+		x.head.visible++
+	}
+	r.Body = ""
+	x.mem = append(x.mem, r)
+}
+
+// Names returns the entries in a directory that readers see, in order: regular
+// files with a valid name.
+func Names(dir string) ([]transcript.Entry, error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	files, err := d.ReadDir(-1)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]transcript.Entry, 0, len(files))
+	for _, f := range files {
+		if e, ok := transcript.ParseName(f.Name()); ok && f.Type().IsRegular() {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b transcript.Entry) int { return cmp.Compare(a.Name, b.Name) })
+	return found, nil
+}
+
+// measure returns the row of an entry, from what is known if its print agrees.
+func measure(dir string, e transcript.Entry, known map[string]row) (row, error) {
+	if r, ok := known[e.Name]; ok && disk.PrintAt(path(dir, e.Name)) == r.print {
+		return r, nil
+	}
+	return fetch(dir, e)
+}
+
+// parallel runs fn for 0 to n-1, a few at a time.
+func parallel(n int, fn func(i int)) {
+	if n < 64 {
+		for i := range n {
+			fn(i)
+		}
+		return
+	}
+	workers := 2 * runtime.GOMAXPROCS(0)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w; i < n; i += workers {
+				fn(i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// Len returns the number of entries, passes included: the room's version.
+func (x *Index) Len() int { return x.head.rows }
+
+// Visible returns the number of entries that are no passes.
+func (x *Index) Visible() int { return x.head.visible }
+
+// Lines returns the number of transcript lines.
+func (x *Index) Lines() int { return x.head.lines }
+
+// Current reports whether the directory is still as it was at the snapshot.
+func (x *Index) Current() bool { return disk.PrintAt(x.dir) == x.Print }
+
+// blockRows is how many rows are read from the file at a time.
+const blockRows = 32
+
+// row returns row i. A row of the file that is damaged gives an error.
+func (x *Index) row(i int) (row, error) {
+	if x.file == nil {
+		return x.mem[i], nil
+	}
+	if n := len(x.block) / size; i < x.first || i >= x.first+n {
+		x.first = i - i%blockRows
+		rows := min(blockRows, x.head.rows-x.first)
+		x.block = make([]byte, rows*size)
+		if _, err := x.file.ReadAt(x.block, int64(size*(1+x.first))); err != nil {
+			x.block = nil
+			return row{}, err
+		}
+	}
+	at := (i - x.first) * size
+	return decode(x.block[at:at+size], i+1)
+}
+
+// sound returns row i, measuring everything again if the file turns out damaged.
+func (x *Index) sound(i int) (row, error) {
+	r, err := x.row(i)
+	if err == nil || x.file == nil {
+		return r, err
+	}
+	if err := x.again(); err != nil || i >= len(x.mem) {
+		return r, cmp.Or(err, errBad)
+	}
+	return x.mem[i], nil
+}
+
+// again replaces the rows by what the directory holds now, but for entries that
+// came after the snapshot.
+func (x *Index) again() error {
+	n, known := x.head.rows, x.known()
+	x.Close()
+	if err := x.list(known); err != nil {
+		return err
+	}
+	kept := x.mem[:min(n, len(x.mem))]
+	x.mem, x.head = nil, header{dir: x.Print}
+	for _, r := range kept {
+		x.add(r)
+	}
+	return nil
+}
+
+// search returns the first i for which the row satisfies ok, Len if none does.
+func (x *Index) search(ok func(row) bool) (int, error) {
+	var failed error
+	i := sort.Search(x.head.rows, func(i int) bool {
+		r, err := x.sound(i)
+		failed = cmp.Or(failed, err)
+		return ok(r)
+	})
+	return i, failed
+}
+
+// Seek returns the place of the first entry whose name is not less than name,
+// and whether it is that one.
+func (x *Index) Seek(name string) (i int, exact bool, err error) {
+	i, err = x.search(func(r row) bool { return r.Name >= name })
+	if err != nil || i == x.Len() {
+		return i, false, err
+	}
+	r, err := x.sound(i)
+	return i, r.Name == name, err
+}
+
+// SeekLine returns the place of the entry that holds a transcript line, Len when
+// the room is shorter.
+func (x *Index) SeekLine(line int) (int, error) {
+	return x.search(func(r row) bool { return r.StartLine+r.Lines > line })
+}
+
+// Remembered reports whether the file was right, so that nothing was listed.
+func (x *Index) Remembered() bool { return x.file != nil }

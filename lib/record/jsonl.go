@@ -1,0 +1,106 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"unicode/utf8"
+
+	"github.com/substrate-tools/substrate/lib/fault"
+)
+
+// MaxLine is the longest record, in bytes without its newline.
+const MaxLine = 16 << 20
+
+// Encode returns v as one line of JSON, its newline included. HTML characters are
+// not escaped.
+func Encode(v any) ([]byte, error) {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return line.Bytes(), err
+}
+
+// Line is one record as it was read.
+type Line struct {
+	Number int    // 1-based
+	Type   string // its "type", "" if it has none
+	Raw    []byte // the record without its newline
+}
+
+// Decode reads the record into v, ignoring keys that v does not know. An error
+// has the code bad_input and names the line.
+func (l Line) Decode(v any) error {
+	if err := json.Unmarshal(l.Raw, v); err != nil {
+		return l.bad(err)
+	}
+	return nil
+}
+
+func (l Line) bad(err error) error {
+	return fault.New(fault.BadInput, "line %d: not a record: %w", l.Number, err)
+}
+
+// Reader reads JSON Lines.
+type Reader struct {
+	in     *bufio.Reader
+	number int
+}
+
+// NewReader returns a Reader of records from in.
+func NewReader(in io.Reader) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, 64<<10)}
+}
+
+// Next returns the next record, skipping blank lines, or io.EOF. A line that is
+// no JSON object, or is longer than MaxLine, is an error with the code bad_input
+// or too_large that names the line; reading can go on after it. Any other error
+// is the input's own.
+func (r *Reader) Next() (Line, error) {
+	for {
+		raw, err := r.line()
+		line := Line{Number: r.number, Raw: bytes.TrimSpace(raw)}
+		switch {
+		case err != nil:
+			return line, err
+		case len(line.Raw) == 0:
+			continue
+		case !utf8.Valid(line.Raw):
+			return line, line.bad(errors.New("not valid UTF-8"))
+		}
+		var head struct {
+			Type string `json:"type"`
+		}
+		if line.Raw[0] != '{' {
+			return line, line.bad(errors.New("no JSON object"))
+		}
+		err = line.Decode(&head)
+		line.Type = head.Type
+		return line, err
+	}
+}
+
+// line reads one line of any length but keeps at most MaxLine of it.
+func (r *Reader) line() ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if long = long || len(line)+len(part) > MaxLine+1; !long {
+			line = append(line, part...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if errors.Is(err, io.EOF) && (len(line) > 0 || long) {
+			err = nil
+		}
+		if r.number++; err == nil && long {
+			err = fault.New(fault.TooLarge, "line %d: record is longer than 16 MiB", r.number)
+		}
+		return line, err
+	}
+}

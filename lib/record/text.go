@@ -1,0 +1,67 @@
+package record
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Each record says itself to people in one line, or a few.
+
+// Text says where a room's floor is.
+func (r RoomKeys) Text() string {
+	where := r.Thread
+	if r.Label != "" {
+		where = r.Label + "/" + r.Thread
+	}
+	floor := "floor: " + r.Current + " since " + r.FloorSince
+	switch {
+	case r.Status == "ended":
+		floor = "ended"
+	case r.Paused:
+		floor += " (paused for the moderator)"
+	}
+	return fmt.Sprintf("%s  %s  %d entries  %s", where, floor, r.Version, r.Topic)
+}
+
+// Text names the participants of a space.
+func (s Space) Text() string {
+	who := make([]string, len(s.Participants))
+	for i, p := range s.Participants {
+		who[i] = p.Name + " (" + p.Kind + ")"
+	}
+	return fmt.Sprintf("%s  %s  %d rooms  %s", s.Label, s.Root, s.Rooms, strings.Join(who, ", "))
+}
+
+// Text names a participant.
+func (p Participant) Text() string { return p.Name + " (" + p.Kind + ")" }
+
+// Text says what became of a post.
+func (p Posted) Text() string {
+	what := "posted"
+	switch {
+	case p.Duplicate:
+		what = "posted before"
+	case p.Pass:
+		what = "passed"
+	}
+	return fmt.Sprintf("%s %s in %s, now at version %d; next: %s", what, p.Entry, p.Thread, p.Version, p.Next)
+}
+
+// Text says what was read and where to go on.
+func (w Window) Text() string {
+	s := fmt.Sprintf("%d entries, lines %d-%d of %d, %d bytes, version %d",
+		w.Entries, w.StartLine, w.EndLine, w.TotalLines, w.Bytes, w.Version)
+	if w.NextEntry != "" {
+		s += "; go on with --from-entry " + w.NextEntry
+	}
+	return s
+}
+
+// Text says what was found and what to do about it.
+func (f Finding) Text() string {
+	s := fmt.Sprintf("%-4s  %s: %s", f.Level, f.Check, f.Message)
+	if f.Fix != "" {
+		s += "\n      fix: " + f.Fix
+	}
+	return s
+}

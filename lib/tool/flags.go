@@ -1,0 +1,141 @@
+package tool
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The shared flags. Each means the same in every program that has it.
+
+// Space defines --space, the root of the space to work in.
+func (c *Call) Space() *string { return c.Flags.String("space", "", "") }
+
+// As defines --as, who acts.
+func (c *Call) As() *string { return c.Flags.String("as", "", "") }
+
+// For defines --for, whom the answer is for.
+func (c *Call) For() *string { return c.Flags.String("for", "", "") }
+
+// Text defines --text: print for people, not records.
+func (c *Call) Text() *bool { return c.Flags.Bool("text", false, "") }
+
+// LockTimeout defines --lock-timeout, how long a lock is waited for.
+func (c *Call) LockTimeout() *time.Duration {
+	return c.Flags.Duration("lock-timeout", 10*time.Second, "")
+}
+
+// AllSpaces defines -A and --all-spaces: every space in this machine's registry.
+func (c *Call) AllSpaces() *bool {
+	all := c.Flags.Bool("all-spaces", false, "")
+	c.Flags.BoolVar(all, "A", false, "")
+	return all
+}
+
+// Count defines a flag that is a number, nil unless it was given.
+func (c *Call) Count(name string) **int {
+	var n *int
+	c.Flags.Func(name, "", func(s string) error {
+		v, err := strconv.Atoi(s)
+		n = &v
+		return err
+	})
+	return &n
+}
+
+// List defines a flag that is a list of names, parted by commas.
+func (c *Call) List(name string) *[]string {
+	var list []string
+	c.Flags.Func(name, "", func(s string) error {
+		list = Split(s)
+		return nil
+	})
+	return &list
+}
+
+// Split parts a list of names at its commas; blanks around them do not count.
+func Split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// Exclude says that only one of the flags can be meant: one given on the command
+// line keeps the environment from setting the others.
+func (c *Call) Exclude(names ...string) { c.exclusive = append(c.exclusive, names) }
+
+// Room returns the room operand: the first of operands, or where there is none
+// the one a hook was called for.
+func (c *Call) Room(operands []string) (string, error) {
+	if len(operands) > 0 {
+		return operands[0], nil
+	}
+	if room := os.Getenv("SUBSTRATE_THREAD"); room != "" {
+		return room, nil
+	}
+	return "", c.Misuse("which room?")
+}
+
+// Actor returns who acts; it is never guessed.
+func (c *Call) Actor(as string) (string, error) {
+	if as == "" {
+		return "", c.Misuse("who acts? give --as NAME")
+	}
+	return as, nil
+}
+
+// Body is where the text of an entry comes from.
+type Body struct {
+	call    *Call
+	message *string
+	file    string
+	pass    bool
+	limit   int
+}
+
+// Body defines -f, -m, --pass and --max-body.
+func (c *Call) Body(limit int) *Body {
+	b := &Body{call: c}
+	c.Flags.Func("m", "", func(s string) error {
+		b.message = &s
+		return nil
+	})
+	c.Flags.StringVar(&b.file, "f", "", "")
+	c.Flags.BoolVar(&b.pass, "pass", false, "")
+	c.Flags.IntVar(&b.limit, "max-body", limit, "")
+	c.Exclude("m", "f", "pass")
+	return b
+}
+
+// Limit returns the longest body that is wanted, in bytes.
+func (b *Body) Limit() int { return b.limit }
+
+// Read returns the text. Of one that is too long it returns a byte more than the
+// limit, for whoever checks that to refuse.
+func (b *Body) Read() (string, error) {
+	given := 0
+	for _, is := range []bool{b.message != nil, b.file != "", b.pass} {
+		if is {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return "", b.call.Misuse("more than one of -f, -m and --pass")
+	case b.pass:
+		return "pass", nil
+	case b.message != nil:
+		return *b.message, nil
+	}
+	in := b.call.Stdin
+	if b.file != "" && b.file != "-" {
+		f, err := os.Open(b.file)
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, int64(b.limit)+1))
+	return string(data), err
+}

@@ -1,0 +1,122 @@
+package tool
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/record"
+)
+
+// Print writes one record, in one write.
+func (c *Call) Print(v any) error {
+	line, err := record.Encode(v)
+	if err == nil {
+		_, err = c.out.Write(line)
+	}
+	return err
+}
+
+// Show prints a record as such, or the line it says to people.
+func (c *Call) Show(text bool, v interface{ Text() string }) error {
+	if text {
+		return c.Printf("%s\n", v.Text())
+	}
+	return c.Print(v)
+}
+
+// Printf writes text for people, made inert.
+func (c *Call) Printf(format string, args ...any) error {
+	_, err := io.WriteString(c.out, Inert(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// Writer returns standard output for a document that is written in pieces.
+func (c *Call) Writer() io.Writer { return c.out }
+
+// TextWriter returns standard output for a long text for people. Each piece
+// written to it must be whole characters, and is made inert. The text is held
+// back in a buffer until the program ends.
+func (c *Call) TextWriter() io.Writer {
+	if c.text == nil {
+		c.text = bufio.NewWriterSize(c.out, 64<<10)
+	}
+	return inertWriter{c.text}
+}
+
+type inertWriter struct{ out *bufio.Writer }
+
+func (w inertWriter) Write(p []byte) (int, error) {
+	if _, err := w.out.WriteString(Inert(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Inert shows control characters other than newline and tab, and bytes that are
+// no UTF-8, as \x escapes, so that text from elsewhere cannot act on a terminal.
+func Inert(s string) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, active) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, n := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case active(r):
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			b.WriteString(s[:n])
+		}
+		s = s[n:]
+	}
+	return b.String()
+}
+
+func active(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
+
+// Each reads records from standard input and prints exactly one for each: what
+// do returns for those of the wanted type, the record itself for others, and an
+// error record where either fails. The stream goes on after a failure; the exit
+// status is that of the first.
+func (c *Call) Each(wanted string, do func(record.Line) (any, error)) error {
+	in := record.NewReader(c.Stdin)
+	for {
+		line, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		var failed *fault.Error
+		if err != nil && !errors.As(err, &failed) {
+			return err // standard input itself
+		}
+		var result any
+		switch {
+		case err != nil:
+		case line.Type != wanted && line.Type != "":
+			if _, err := c.out.Write(append(line.Raw, '\n')); err != nil {
+				return err
+			}
+			continue
+		default:
+			result, err = do(line)
+		}
+		if err != nil {
+			result = ErrorRecord(c.note(err))
+		}
+		if err := c.Print(result); err != nil {
+			return err
+		}
+	}
+}
+
+// Records reports whether the operands are the one that means records from
+// standard input.
+func Records(operands []string) bool { return len(operands) == 1 && operands[0] == "-" }

@@ -1,0 +1,219 @@
+// Package tool is what every program shares: flags, environment, streams,
+// messages, exit status, version. Only here are the process's arguments and
+// standard streams touched, and only here does it exit.
+package tool
+
+import (
+	"bufio"
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/peterbourgon/ff/v3"
+
+	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/record"
+)
+
+// Version is what --version prints.
+const Version = "0.1.0"
+
+// Call is one run of a program.
+type Call struct {
+	Name  string // of the program
+	Flags *flag.FlagSet
+	Stdin io.Reader
+
+	args      []string
+	usage     string
+	errors    *string
+	out       io.Writer
+	text      *bufio.Writer // see TextWriter
+	status    int           // of the first record of a stream that failed
+	exclusive [][]string    // names of flags; see Exclude
+}
+
+// Main runs a program and exits. usage is what -h prints: it begins with
+// "usage: NAME", and its first paragraph is the SYNOPSIS of the program's page.
+//
+// A program does not catch signals: Ctrl-C ends it at once, and whatever it was
+// writing is finished or undone by the next one.
+func Main(usage string, run func(*Call) error) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(usage, "usage: "), " ")
+	c := &Call{
+		Name:  name,
+		Flags: flag.NewFlagSet(name, flag.ContinueOnError),
+		Stdin: os.Stdin,
+		args:  os.Args[1:],
+		usage: usage,
+		out:   os.Stdout,
+	}
+	c.Flags.SetOutput(io.Discard)
+	c.errors = c.Flags.String("errors", "text", "")
+	os.Exit(c.end(run(c)))
+}
+
+// errHelp ends a program that has printed its help or version.
+var errHelp = errors.New("help")
+
+// end reports an error, if there is one, and returns the exit status.
+func (c *Call) end(err error) int {
+	if c.text != nil {
+		err = cmp.Or(err, c.text.Flush())
+	}
+	switch {
+	case err == nil:
+		return c.status
+	case errors.Is(err, errHelp):
+		return fault.StatusOK
+	case errors.Is(err, syscall.EPIPE):
+		return 128 + int(syscall.SIGPIPE)
+	}
+	c.report(fault.From(err))
+	return fault.From(err).Code.Status()
+}
+
+// report says what went wrong, on standard error.
+func (c *Call) report(f *fault.Error) {
+	if *c.errors == "json" {
+		line, _ := record.Encode(ErrorRecord(f))
+		os.Stderr.Write(line)
+		return
+	}
+	c.Notice("%s", f.Message)
+	if f.Hint != "" {
+		c.Notice("hint: %s", f.Hint)
+	}
+}
+
+// Fail reports an error that does not keep the program from going on. The exit
+// status is that of the first.
+func (c *Call) Fail(err error) { c.report(c.note(err)) }
+
+func (c *Call) note(err error) *fault.Error {
+	f := fault.From(err)
+	if c.status == 0 {
+		c.status = f.Code.Status()
+	}
+	return f
+}
+
+// Warn reports what was skipped, which leaves the exit status alone.
+func (c *Call) Warn(skipped error) { c.report(fault.From(skipped)) }
+
+// No ends the program with the status of an answer that is no.
+func (c *Call) No() { c.status = cmp.Or(c.status, fault.StatusNo) }
+
+// ErrorRecord returns an error's record.
+func ErrorRecord(f *fault.Error) record.Error {
+	return record.Error{
+		Type: "error", Code: string(f.Code), Message: f.Message, Hint: f.Hint,
+		Thread: f.Thread, Current: f.Current, Version: f.Version,
+	}
+}
+
+// Notice says something to people, on standard error.
+func (c *Call) Notice(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "%s: %s\n", c.Name, Inert(fmt.Sprintf(format, args...)))
+}
+
+// Parse reads the flags, which may stand before or after the operands, and
+// returns the operands, of which there must be from least to most (below 0: any
+// number). Flags that were not given come from SUBSTRATE_<FLAG>.
+func (c *Call) Parse(least, most int) ([]string, error) {
+	flags, operands, err := c.sort()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Flags.Parse(flags); err != nil {
+		return nil, fault.New(fault.Usage, "%w", err).WithHint("%s -h shows the usage", c.Name)
+	}
+	if err := c.environment(); err != nil {
+		return nil, err
+	}
+	switch *c.errors {
+	case "text", "json":
+	default:
+		return nil, fault.New(fault.Usage, "errors are text or json, not %q", *c.errors)
+	}
+	if len(operands) < least {
+		return nil, c.Misuse("operand missing")
+	}
+	if most >= 0 && len(operands) > most {
+		return nil, c.Misuse("unexpected operand: %q", operands[most])
+	}
+	return operands, nil
+}
+
+// Misuse is a usage error that shows how the program is called.
+func (c *Call) Misuse(format string, args ...any) error {
+	synopsis, _, _ := strings.Cut(c.usage, "\n\n")
+	synopsis = strings.Join(strings.Fields(synopsis), " ")
+	return fault.New(fault.Usage, format, args...).WithHint("%s", synopsis)
+}
+
+// environment sets the flags that the command line left alone, but for those
+// that exclude one given there: a window in the environment of a hook must not
+// stand in the way of another one asked for inside it.
+func (c *Call) environment() error {
+	const prefix = "SUBSTRATE"
+	given := map[string]bool{}
+	c.Flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for _, group := range c.exclusive {
+		if !slices.ContainsFunc(group, func(name string) bool { return given[name] }) {
+			continue
+		}
+		for _, name := range group {
+			os.Unsetenv(prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+		}
+	}
+	if err := ff.Parse(c.Flags, nil, ff.WithEnvVarPrefix(prefix)); err != nil {
+		return fault.New(fault.Usage, "%w", err)
+	}
+	return nil
+}
+
+// sort parts the arguments into flags with their values, and operands.
+func (c *Call) sort() (flags, operands []string, err error) {
+	for i := 0; i < len(c.args); i++ {
+		arg := c.args[i]
+		switch name := strings.TrimLeft(arg, "-"); {
+		case arg == "--":
+			return flags, append(operands, c.args[i+1:]...), nil
+		case !strings.HasPrefix(arg, "-") || arg == "-":
+			operands = append(operands, arg)
+		case name == "h" || name == "help":
+			return nil, nil, c.help(c.usage)
+		case name == "version":
+			return nil, nil, c.help(c.Name + " " + Version + "\n")
+		default:
+			name, _, valued := strings.Cut(name, "=")
+			f := c.Flags.Lookup(name)
+			if f == nil {
+				return nil, nil, c.Misuse("unknown flag: %q", arg)
+			}
+			flags = append(flags, arg)
+			if b, ok := f.Value.(interface{ IsBoolFlag() bool }); valued || ok && b.IsBoolFlag() {
+				continue
+			}
+			if i++; i == len(c.args) {
+				return nil, nil, c.Misuse("flag needs a value: %q", arg)
+			}
+			flags = append(flags, c.args[i])
+		}
+	}
+	return flags, operands, nil
+}
+
+func (c *Call) help(text string) error {
+	if _, err := io.WriteString(c.out, text); err != nil {
+		return err
+	}
+	return errHelp
+}

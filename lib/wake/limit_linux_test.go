@@ -1,0 +1,194 @@
+package wake
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	child     = "WAKE_TEST_CHILD" // the variable that makes TestChild one
+	instances = "/proc/sys/user/max_inotify_instances"
+	watches   = "/proc/sys/user/max_inotify_watches"
+	quick     = 100 * time.Millisecond // the scan interval here
+)
+
+// TestLimits runs this test binary where a limit is low: the limits of inotify
+// are those of a user namespace.
+func TestLimits(t *testing.T) {
+	for _, limit := range []string{"files", "instances", "watches", "mounts"} {
+		t.Run(limit, func(t *testing.T) {
+			self, err := os.Executable()
+			do(t, err)
+			run := `exec "$0" -test.run=^TestChild$ -test.v`
+			if limit == "files" {
+				run = "ulimit -n 24; " + run
+			}
+			cmd := exec.Command("sh", "-c", run, self)
+			cmd.Env = append(os.Environ(), child+"="+limit)
+			if limit != "files" {
+				cmd.SysProcAttr = &syscall.SysProcAttr{
+					Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+					UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+					GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+				}
+			}
+			out, err := cmd.CombinedOutput()
+			switch {
+			case len(out) == 0 && limit != "files":
+				t.Skip("no user namespaces here: ", err)
+			case err != nil:
+				t.Fatalf("%v\n%s", err, out)
+			case strings.Contains(string(out), "--- SKIP"):
+				t.Skipf("%s", out)
+			case !strings.Contains(string(out), "--- PASS: TestChild"):
+				t.Fatalf("not run:\n%s", out)
+			}
+		})
+	}
+}
+
+func TestChild(t *testing.T) {
+	switch os.Getenv(child) {
+	case "files":
+		childFiles(t)
+	case "instances":
+		set(t, instances, "0")
+		blindThenNot(t, "fs.inotify.max_user_instances is used up", func() { set(t, instances, "9") })
+	case "watches":
+		childWatches(t)
+	case "mounts":
+		childMounts(t)
+	default:
+		t.Skip("for TestLimits")
+	}
+}
+
+func set(t *testing.T, file, value string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(value), 0); err != nil {
+		t.Skip(err)
+	}
+}
+
+func childFiles(t *testing.T) {
+	var all []*os.File
+	defer func() {
+		for _, f := range all {
+			f.Close()
+		}
+	}()
+	blindThenNot(t, "ulimit -n", func() {
+		for _, f := range all {
+			f.Close()
+		}
+	}, func() {
+		for {
+			f, err := os.Open(os.DevNull)
+			if err != nil {
+				return
+			}
+			all = append(all, f)
+		}
+	})
+}
+
+// blindThenNot has a limit reached, and then raised.
+func blindThenNot(t *testing.T, limit string, raise func(), reach ...func()) {
+	dir := t.TempDir()
+	for _, f := range reach {
+		f()
+	}
+	h := hub(t, quick)
+	w := h.Watch(dir)
+	notice := h.Notice()
+	if want := "; scanning every 100ms instead"; !strings.Contains(notice, limit) || !strings.HasSuffix(notice, want) {
+		t.Errorf("notice %q", notice)
+	}
+	start := time.Now()
+	do(t, os.Mkdir(filepath.Join(dir, "f"), 0o777)) // needs no descriptor
+	for range 3 {
+		if dirs, scan := next(t, w); !scan || len(dirs) != 1 || dirs[0] != dir {
+			t.Errorf("got %q, scan %v", dirs, scan)
+		}
+		if h.Notice() != notice {
+			t.Errorf("notice %q, earlier %q", h.Notice(), notice)
+		}
+	}
+	if took := time.Since(start); took > 30*quick {
+		t.Errorf("3 scans took %v", took)
+	}
+	raise()
+	for h.Notice() != "" {
+		next(t, w)
+	}
+	drainScans(t, w)
+	publish(t, dir, "g")
+	until(t, w, dir)
+}
+
+// drainScans takes wakes up to and with one that is only a scan.
+func drainScans(t *testing.T, w *Watch) {
+	t.Helper()
+	for scan := false; !scan; {
+		_, scan = next(t, w)
+	}
+}
+
+func childWatches(t *testing.T) {
+	a, b, c := t.TempDir(), t.TempDir(), t.TempDir()
+	h := hub(t, quick)
+	set(t, watches, "1")
+	w := h.Watch(a, b)
+	if n := h.Notice(); !strings.Contains(n, "fs.inotify.max_user_watches is used up") {
+		t.Errorf("notice %q", n)
+	}
+	publish(t, a, "f")
+	until(t, w, a) // has events as before
+	publish(t, b, "f")
+	drainScans(t, w)
+	w.Remove(a)
+	for h.Notice() != "" {
+		next(t, w)
+	}
+	drainScans(t, w)
+	publish(t, b, "g")
+	until(t, w, b)
+	w.Add(c)
+	if h.Notice() == "" {
+		t.Error("no notice")
+	}
+	w.Remove(c)
+	if n := h.Notice(); n != "" {
+		t.Errorf("notice %q of a directory that is watched no more", n)
+	}
+}
+
+func childMounts(t *testing.T) {
+	a, b, dir := t.TempDir(), t.TempDir(), t.TempDir()
+	for _, m := range []struct {
+		from, to, kind string
+		flags          uintptr
+	}{{a, b, "", syscall.MS_BIND}, {"none", dir, "tmpfs", 0}} {
+		if err := syscall.Mount(m.from, m.to, m.kind, m.flags, ""); err != nil {
+			t.Skip(err)
+		}
+		defer syscall.Unmount(m.to, syscall.MNT_DETACH)
+	}
+	h := hub(t, quick)
+	w := h.Watch(a, b)
+	publish(t, b, "f") // the same directory
+	if got := until(t, w, a); len(got) != 2 {
+		t.Errorf("got %q, want both names", got)
+	}
+	w = h.Watch(dir)
+	do(t, syscall.Unmount(dir, 0))
+	until(t, w, dir)
+	drainScans(t, w)
+	publish(t, dir, "f")
+	until(t, w, dir)
+}

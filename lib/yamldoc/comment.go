@@ -1,0 +1,23 @@
+package yamldoc
+
+import "gopkg.in/yaml.v3"
+
+// Commented reports whether a comment belongs to a top-level key or to anything in its value: one that would be
+// lost, or lose its sense, if the key were deleted.
+func (d *Doc) Commented(key string) bool {
+	at := index(d.root, key)
+	return at >= 0 && (commented(d.root.Content[at]) || commented(d.root.Content[at+1]))
+}
+
+// commented does not follow aliases, whose comments belong where they point.
+func commented(n *yaml.Node) bool {
+	if n.HeadComment+n.LineComment+n.FootComment != "" {
+		return true
+	}
+	for _, child := range n.Content {
+		if commented(child) {
+			return true
+		}
+	}
+	return false
+}
