@@ -13,12 +13,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/name"
 	"github.com/substrate-tools/substrate/lib/store"
+	"github.com/substrate-tools/substrate/lib/wake"
 )
 
 // Dir is the directory that makes the one around it a space.
@@ -33,6 +35,10 @@ const maxConfig = 4 << 20
 // Store keeps rooms in directories. The zero Store is ready for use.
 type Store struct {
 	Wait time.Duration // for a lock, before busy; 0 means DefaultWait
+	Scan time.Duration // how often watches look without being woken; 0 means wake's default
+
+	once sync.Once
+	hub  *wake.Hub
 }
 
 var _ store.Store = (*Store)(nil)

@@ -47,6 +47,13 @@ type Store interface {
 	// They are fetched while they are ranged over, and may be ranged over once.
 	Read(ctx context.Context, room Key, part Part) (View, error)
 
+	// Watch yields the key of a room that may have changed (an empty Key.Room asks
+	// for every room of the space), or one without a room when any of them may
+	// have, which is also how it begins: with everything armed, so that who looks
+	// then misses nothing later. It is a wake-up, not the truth: read the head
+	// again. It ends with ctx, or with an error.
+	Watch(ctx context.Context, room Key) iter.Seq2[Key, error]
+
 	// List returns the rooms of a space in the byte order of their names.
 	List(ctx context.Context, space string) iter.Seq2[Key, error]
 

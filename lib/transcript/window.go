@@ -7,9 +7,11 @@ import (
 )
 
 // WriteText writes the transcript text of entries, one in a write, from the
-// transcript line first on (1 or less: all of it), the newline at the very end
-// included.
+// transcript line first on (1 or less: all of it). The text of a window is its
+// lines parted by newlines, and one more newline ends what is written, also when
+// the window is empty.
 func WriteText(w io.Writer, entries iter.Seq2[Entry, error], first int) error {
+	empty := true
 	for e, err := range entries {
 		if err != nil {
 			return err
@@ -21,6 +23,11 @@ func WriteText(w io.Writer, entries iter.Seq2[Entry, error], first int) error {
 		if _, err := io.WriteString(w, text); err != nil {
 			return err
 		}
+		empty = false
+	}
+	if empty {
+		_, err := io.WriteString(w, "\n")
+		return err
 	}
 	return nil
 }
