@@ -15,8 +15,6 @@ stands, its transcript, and how to answer.
 
   --for NAME       whom the text is for
   --tail N         only the last N entries
-  --space DIR      the space (default: the nearest one upward from here)
-  --errors json    report errors as records
 
 substrate-brief design --for claude | xclip
 `
@@ -36,7 +34,7 @@ func run(c *tool.Call) error {
 	if *who == "" {
 		return c.Misuse("whom is it for? give --for NAME")
 	}
-	d, err := door.Open(*space, 0)
+	d, err := door.Open(*space)
 	if err != nil {
 		return err
 	}

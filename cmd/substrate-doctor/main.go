@@ -15,11 +15,6 @@ Say what is in order and what is not, one finding a line, and what to run or do
 about it. Exit 1 when something is wrong that stands in the way of work.
 
   --fix            repair what can be repaired without losing anything
-  -A, --all-spaces every space in this machine's registry
-  --space DIR      the space (default: the nearest one upward from here)
-  --text           print for people, not records
-  --lock-timeout D how long a lock is waited for (default 10s)
-  --errors json    report errors as records
 
 substrate-doctor --text
 `

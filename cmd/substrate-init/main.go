@@ -17,8 +17,6 @@ register it on this machine. Nothing that is there is overwritten.
   --as NAME        be one of its participants, a human
   --label LABEL    what this machine calls it (default: made from DIR's name)
   --no-register    leave this machine's files alone; needs no home directory
-  --text           print for people, not records
-  --errors json    report errors as records
 
 substrate-init ~/work/atlas --as dan
 `

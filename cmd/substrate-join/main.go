@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/store"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -18,9 +17,6 @@ same kind already stays so. With - in place of names, participant records are
 read from standard input, one change for each.
 
   --kind KIND      human, agent or other; for records, where they name none
-  --space DIR      the space (default: the nearest one upward from here)
-  --lock-timeout D how long a lock is waited for (default 10s)
-  --errors json    report errors as records
 
 substrate-join claude codex --kind agent
 `
@@ -33,40 +29,26 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := door.Open(*space, *wait)
+	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait}
+	if tool.Records(names) {
+		return c.Each("participant", door.NewStream(ctx, flags).Join(*kind))
+	}
+	if *kind == "" {
+		return c.Misuse("which kind? give --kind")
+	}
+	d, err := flags.Open()
 	if err != nil {
 		return err
-	}
-	if tool.Records(names) {
-		return c.Each("participant", func(line record.Line) (any, error) {
-			p := record.Participant{Kind: *kind}
-			if err := line.Decode(&p); err != nil {
-				return nil, err
-			}
-			return join(d, store.Member{Name: p.Name, Kind: p.Kind})
-		})
 	}
 	var members []store.Member
 	for _, name := range names {
 		members = append(members, store.Member{Name: name, Kind: *kind})
 	}
-	if _, err := join(d, members...); err != nil {
-		return err
-	}
-	for _, m := range members {
-		if err := c.Print(participant(d, m)); err != nil {
+	joined, err := d.Join(ctx, members...)
+	for _, p := range joined {
+		if err := c.Print(p); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// join registers members and returns the record of the first.
-func join(d *door.Door, members ...store.Member) (record.Participant, error) {
-	_, err := d.Store.Register(context.Background(), d.Root, members)
-	return participant(d, members[0]), err
-}
-
-func participant(d *door.Door, m store.Member) record.Participant {
-	return record.Participant{Type: "participant", Root: d.Root, Name: m.Name, Kind: m.Kind}
+	return err
 }

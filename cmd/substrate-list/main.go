@@ -16,10 +16,6 @@ be read is reported on standard error and does not keep the others from showing.
 
   --for NAME       only rooms that NAME takes turns in
   --status S       only rooms that are active, or ended
-  -A, --all-spaces every space in this machine's registry
-  --space DIR      the space (default: the nearest one upward from here)
-  --text           print for people, not records
-  --errors json    report errors as records
 
 substrate-list --status active --text
 `

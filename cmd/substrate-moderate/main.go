@@ -22,10 +22,6 @@ order, have somebody passed over for N turns (0: no longer), replace the order o
 the topic, end the room, open it again.
 
   --as NAME        who acts; must be the moderator
-  --space DIR      the space (default: the nearest one upward from here)
-  --text           print for people, not records
-  --lock-timeout D how long a lock is waited for (default 10s)
-  --errors json    report errors as records
 
 substrate-moderate next design claude --as dan
 `
@@ -46,7 +42,7 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := door.Open(*space, *wait)
+	d, err := door.Flags{Space: *space, Wait: *wait}.Open()
 	if err != nil {
 		return err
 	}

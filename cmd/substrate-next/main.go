@@ -14,10 +14,6 @@ Print the room, or every active one, and who holds its floor. With --for, print
 only rooms where NAME holds it, and exit 1 when there is none.
 
   --for NAME       only rooms where it is NAME's turn
-  -A, --all-spaces every space in this machine's registry
-  --space DIR      the space (default: the nearest one upward from here)
-  --text           print for people, not records
-  --errors json    report errors as records
 
 substrate-next --for claude
 `
@@ -29,6 +25,9 @@ func run(c *tool.Call) error {
 	names, err := c.Parse(0, 1)
 	if err != nil {
 		return err
+	}
+	if room, err := c.Room(names); err == nil && !*all {
+		names = []string{room}
 	}
 	rooms := door.Query{Space: *space, All: *all, Rooms: names, For: *who}
 	yes := *who == ""

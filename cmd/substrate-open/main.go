@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -19,10 +18,6 @@ in place of the room, room records are read from standard input.
   --topic T        what it is about, one line
   --moderator M    who runs it; first in the turn order
   --turns A,B      who else takes turns, in this order
-  --space DIR      the space (default: the nearest one upward from here)
-  --text           print for people, not records
-  --lock-timeout D how long a lock is waited for (default 10s)
-  --errors json    report errors as records
 
 substrate-open design --topic 'which parser?' --moderator dan --turns claude,ci
 `
@@ -36,25 +31,22 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := door.Open(*space, *wait)
+	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait}
+	if tool.Records(operands) {
+		if err := c.Without("-", "topic", "moderator", "turns", "text"); err != nil {
+			return err
+		}
+		return c.Each("room", door.NewStream(ctx, flags).Create)
+	}
+	if *topic == "" || *moderator == "" {
+		return c.Misuse("a room needs --topic and --moderator")
+	}
+	d, err := flags.Open()
 	if err != nil {
 		return err
 	}
-	if tool.Records(operands) {
-		return c.Each("room", func(line record.Line) (any, error) {
-			var o record.Opening
-			if err := line.Decode(&o); err != nil {
-				return nil, err
-			}
-			key, err := d.Elsewhere(o.Root, o.Thread)
-			if err != nil {
-				return nil, err
-			}
-			return d.Rooms.Open(context.Background(), key, room.Opening{Topic: o.Topic, Moderator: o.Moderator, Order: o.TurnOrder})
-		})
-	}
 	opening := room.Opening{Topic: *topic, Moderator: *moderator, Order: *turns}
-	opened, err := d.Rooms.Open(context.Background(), d.Key(operands[0]), opening)
+	opened, err := d.Rooms.Open(ctx, d.Key(operands[0]), opening)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,11 @@ import (
 	"context"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-post ROOM --as NAME [-f FILE | -m TEXT | --pass] [--expect N] [--id KEY]
+const usage = `usage: substrate-post [ROOM] --as NAME [-f FILE | -m TEXT | --pass] [--expect N] [--id KEY]
                       [--to NAME] [--max-body N] [--space DIR] [--text]
        substrate-post - [--as NAME] [--max-body N] [--space DIR]
 
@@ -26,10 +25,6 @@ draft records are read from standard input and a receipt is printed for each.
   --id KEY         a repeated KEY returns the first receipt and writes nothing
   --to NAME        hand the floor to NAME, as the moderator
   --max-body N     refuse a text of more than N bytes (default 8388608)
-  --space DIR      the space (default: the nearest one upward from here)
-  --text           print for people, not records
-  --lock-timeout D how long a lock is waited for (default 10s)
-  --errors json    report errors as records
 
 substrate-post design --as claude <answer.md
 `
@@ -43,15 +38,16 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := door.Open(*space, *wait)
+	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait, Body: body.Limit()}
+	if tool.Records(operands) {
+		if err := c.Without("-", "expect", "id", "to", "f", "m", "pass", "text"); err != nil {
+			return err
+		}
+		return c.Each("draft", door.NewStream(ctx, flags).Post(*as))
+	}
+	d, err := flags.Open()
 	if err != nil {
 		return err
-	}
-	d.MaxBody = body.Limit()
-	if tool.Records(operands) {
-		return c.Each("draft", func(line record.Line) (any, error) {
-			return d.PostRecord(context.Background(), line, *as)
-		})
 	}
 	name, err := c.Room(operands)
 	if err != nil {
@@ -64,7 +60,7 @@ func run(c *tool.Call) error {
 	if draft.Body, err = body.Read(); err != nil {
 		return err
 	}
-	posted, err := d.Post(context.Background(), d.Key(name), draft)
+	posted, err := d.Post(ctx, d.Key(name), draft)
 	if err != nil {
 		return err
 	}

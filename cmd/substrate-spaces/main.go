@@ -16,8 +16,6 @@ Keep this machine's registry of spaces, which -A goes by. Removing a space from
 it leaves the space itself alone.
 
   --label LABEL    what this machine calls it (default: made from DIR's name)
-  --text           print for people, not records
-  --errors json    report errors as records
 
 substrate-spaces add ~/work/atlas
 `
@@ -33,7 +31,7 @@ func run(c *tool.Call) error {
 	ctx := context.Background()
 	switch op := operands[0]; {
 	case op == "list" && len(operands) == 1:
-		doors, bad, err := door.All(0)
+		doors, bad, err := door.All()
 		for _, b := range bad {
 			c.Warn(b)
 		}

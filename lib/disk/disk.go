@@ -20,6 +20,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"github.com/substrate-tools/substrate/lib/fault"
 )
 
 // TempPrefix begins the name of every temporary file, here and elsewhere.
@@ -104,6 +106,17 @@ func SyncDir(dir string) error {
 	return syncDir(d)
 }
 
+// MakeDurable syncs a directory whose names have changed already. An error says
+// that it is not known whether the change will last.
+func MakeDurable(dir string) error {
+	err := SyncDir(dir)
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.IO, "not known whether the change is durable: %w", err).
+		WithHint("it can be seen; look again before you repeat it")
+}
+
 // Replace publishes data under path, whole and durable, in place of what was there.
 func Replace(path string, data []byte) error {
 	return publish(path, data, (*Staged).Replace)
@@ -121,6 +134,7 @@ func ReplaceLoose(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer s.Discard()
 	return s.Replace(path)
 }
 
@@ -134,7 +148,7 @@ func publish(path string, data []byte, name func(*Staged, string) error) error {
 		s.Discard()
 		return err
 	}
-	return SyncDir(dir)
+	return MakeDurable(dir)
 }
 
 // MoveNew gives a directory that is complete its public name, or fails with

@@ -26,19 +26,19 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 	file := flock.New(path, flock.SetFlag(os.O_RDWR))
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	readOnly := false
+	made, readOnly := false, false
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		locked, err := file.TryLock()
 		switch {
-		case locked && !named(file, path):
-			file.Unlock() // a checkout put another file in its place
-			continue
-		case locked:
+		case locked && named(file, path):
 			return func() { file.Unlock() }, nil
-		case errors.Is(err, fs.ErrNotExist):
+		case locked:
+			file.Unlock() // a checkout has put another file in its place
+		case errors.Is(err, fs.ErrNotExist) && !made:
 			if err := makeLock(path); err != nil {
 				return nil, err
 			}
+			made = true
 			continue
 		case errors.Is(err, fs.ErrPermission) && !readOnly:
 			// A lock file that one may only read locks as well on a local one.

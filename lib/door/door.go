@@ -19,21 +19,33 @@ type Door struct {
 	Root string // of the space
 }
 
-// Open finds the space at dir, or the nearest one upward from here when dir is
-// empty. wait is how long a lock is waited for; 0 means the default.
-func Open(dir string, wait time.Duration) (*Door, error) {
-	find := files.Root
-	if dir == "" {
-		find, dir = files.Find, "."
+// Flags are what programs say about the spaces they work in.
+type Flags struct {
+	Space string        // a root; "": the nearest space upward from here
+	Wait  time.Duration // how long a lock is waited for; 0: not at all
+	Body  int           // longest body that is accepted, in bytes; 0: the default
+}
+
+// Open opens the space.
+func (f Flags) Open() (*Door, error) {
+	if f.Space != "" {
+		return f.at(f.Space)
 	}
-	root, err := find(dir)
+	root, err := files.Find(".")
 	if err != nil {
 		return nil, err
 	}
-	return at(root, wait), nil
+	return f.at(root)
 }
 
-func at(root string, wait time.Duration) *Door {
+// Open opens a space to read from.
+func Open(space string) (*Door, error) { return Flags{Space: space}.Open() }
+
+func (f Flags) at(dir string) (*Door, error) {
+	root, err := files.Root(dir)
+	if err != nil {
+		return nil, err
+	}
 	label := sync.OnceValue(func() string {
 		machine, err := home.Open()
 		if err != nil {
@@ -41,41 +53,35 @@ func at(root string, wait time.Duration) *Door {
 		}
 		return machine.Label(root)
 	})
-	return &Door{
-		Rooms: room.Rooms{Store: &files.Store{Wait: wait}, Label: func(string) string { return label() }},
-		Root:  root,
+	keeper := &files.Store{Wait: f.Wait}
+	if f.Wait == 0 {
+		keeper.Wait = -1
 	}
+	return &Door{
+		Rooms: room.Rooms{Store: keeper, MaxBody: f.Body, Label: func(string) string { return label() }},
+		Root:  root,
+	}, nil
 }
 
 // All opens every space in this machine's registry. bad says of each item that
 // was skipped what is wrong with it.
-func All(wait time.Duration) (doors []*Door, bad []error, err error) {
+func All() (doors []*Door, bad []error, err error) {
 	machine, err := home.Open()
 	if err != nil {
 		return nil, nil, err
 	}
 	spaces, bad, err := machine.Spaces()
 	for _, s := range spaces {
-		root, err := files.Root(s.Root)
+		d, err := Open(s.Root)
 		if err != nil {
 			bad = append(bad, fault.New(fault.NotASpace, "registered space %q is gone: %q", s.Label, s.Root).
 				WithHint("substrate-spaces remove %s", s.Label))
 			continue
 		}
-		doors = append(doors, at(root, wait))
+		doors = append(doors, d)
 	}
 	return doors, bad, err
 }
 
 // Key names a room of the space.
 func (d *Door) Key(room string) store.Key { return store.Key{Space: d.Root, Room: room} }
-
-// Elsewhere names a room of the space a record names, or of this one when it
-// names none.
-func (d *Door) Elsewhere(root, room string) (store.Key, error) {
-	if root == "" || root == d.Root {
-		return d.Key(room), nil
-	}
-	root, err := files.Root(root)
-	return store.Key{Space: root, Room: room}, err
-}

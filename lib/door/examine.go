@@ -22,7 +22,7 @@ func Examine(ctx context.Context, q Query, fix bool, wait time.Duration, found f
 		say(level, check, f.Message, f.Hint)
 	}
 	machine(say, trouble)
-	doors, err := q.doors(func(err error) { trouble("warn", "registry", err) })
+	doors, err := q.doors(func(error) {}) // what is skipped was reported just now
 	if err != nil {
 		trouble("fail", "space", err)
 		return
@@ -31,7 +31,7 @@ func Examine(ctx context.Context, q Query, fix bool, wait time.Duration, found f
 		if d.Label(d.Root) == "" {
 			say("warn", "registry", "this machine does not list the space "+d.Root, "substrate-spaces add "+d.Root)
 		}
-		keeper := &files.Store{Wait: wait}
+		keeper := files.Store{Wait: wait}
 		keeper.Inspect(ctx, d.Root, fix, found)
 	}
 }

@@ -18,15 +18,14 @@ import (
 // skipped in them.
 func Found(ctx context.Context, dir, label string, me []store.Member, register bool) (d *Door, bad []error, err error) {
 	if !register {
-		root, err := files.Init(dir, me)
-		return at(root, 0), nil, err
+		d, err := found(dir, me)
+		return d, nil, err
 	}
 	machine, err := home.Open()
 	if err != nil {
 		return nil, nil, err
 	}
-	_, bad, err = machine.Spaces()
-	if err != nil {
+	if bad, err = machine.Available(label, dir); err != nil {
 		return nil, bad, err
 	}
 	crew, worse, err := machine.Crew()
@@ -37,14 +36,33 @@ func Found(ctx context.Context, dir, label string, me []store.Member, register b
 	members := me
 	for _, mate := range crew {
 		if len(me) == 0 || mate.Name != me[0].Name {
-			members = append(members, store.Member(mate))
+			members = append(members, mate)
 		}
 	}
-	root, err := files.Init(dir, members)
-	if err == nil {
-		_, err = machine.Add(ctx, label, root)
+	if d, err = found(dir, members); err == nil {
+		_, err = machine.Add(ctx, label, d.Root)
 	}
-	return at(root, 0), bad, err
+	return d, bad, err
+}
+
+func found(dir string, members []store.Member) (*Door, error) {
+	root, err := files.Init(dir, members)
+	if err != nil {
+		return nil, err
+	}
+	return Open(root)
+}
+
+// Join registers participants, all or none, and returns their records.
+func (d *Door) Join(ctx context.Context, members ...store.Member) ([]record.Participant, error) {
+	if _, err := d.Store.Register(ctx, d.Root, members); err != nil {
+		return nil, err
+	}
+	var joined []record.Participant
+	for _, m := range members {
+		joined = append(joined, record.Participant{Type: "participant", Root: d.Root, Name: m.Name, Kind: m.Kind})
+	}
+	return joined, nil
 }
 
 // Space returns the space's record.
@@ -75,14 +93,14 @@ func Add(ctx context.Context, dir, label string) (record.Space, error) {
 	if err != nil {
 		return record.Space{}, err
 	}
-	root, err := files.Root(dir)
+	d, err := Open(dir)
 	if err != nil {
 		return record.Space{}, err
 	}
-	if _, err := machine.Add(ctx, label, root); err != nil {
+	if _, err := machine.Add(ctx, label, d.Root); err != nil {
 		return record.Space{}, err
 	}
-	return at(root, 0).Space(ctx)
+	return d.Space(ctx)
 }
 
 // Remove takes a space out of this machine's registry and returns its record,
@@ -102,8 +120,10 @@ func Remove(ctx context.Context, labelOrDir string) (record.Space, error) {
 	if err != nil {
 		return gone, err
 	}
-	if known, err := at(space.Root, 0).Space(ctx); err == nil {
-		gone = known
+	if d, err := Open(space.Root); err == nil {
+		if known, err := d.Space(ctx); err == nil {
+			gone = known
+		}
 	}
 	gone.Root, gone.Label = space.Root, space.Label
 	return gone, nil

@@ -101,15 +101,20 @@ func (e *Error) At(current string, version int) *Error {
 	return e
 }
 
-// From returns err as an *Error. An error of the file system keeps its text and
-// gets the code io, or denied where permission is what is missing; a nil err
-// gives nil.
+// From returns err as an *Error. One that wraps an Error keeps its own text and
+// takes over the rest. An error of the file system keeps its text and gets the
+// code io, or denied where permission is what is missing. A nil err gives nil.
 func From(err error) *Error {
 	var e *Error
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &e):
+		if text := err.Error(); text != e.Message {
+			outer := *e
+			outer.Message, outer.Err = text, err
+			return &outer
+		}
 		return e
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{Code: Denied, Message: err.Error(), Err: err}

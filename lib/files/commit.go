@@ -188,5 +188,5 @@ func (r room) moderate(x *index.Index, after []byte) error {
 		st.Discard()
 		return err
 	}
-	return disk.SyncDir(r.dir)
+	return disk.MakeDurable(r.dir)
 }

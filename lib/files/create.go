@@ -82,7 +82,7 @@ func build(dir string, furnish func(temp string) error) error {
 		os.RemoveAll(temp)
 		return err
 	}
-	return disk.SyncDir(parent)
+	return disk.MakeDurable(parent)
 }
 
 func newSpace(members []store.Member) ([]byte, error) {

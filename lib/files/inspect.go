@@ -47,8 +47,10 @@ func (s *Store) Inspect(ctx context.Context, root string, fix bool, found func(r
 		in.ok("space", fmt.Sprintf("%d participants", len(space.members)))
 	}
 	in.members = space.members
+	in.temporaries(root)
 	in.temporaries(filepath.Join(root, Dir))
 	in.temporaries(threads(root))
+	in.temporaries(filepath.Join(root, Dir, "cache"))
 	dirs, err := os.ReadDir(threads(root))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		in.fail("rooms", err.Error(), "")

@@ -177,6 +177,11 @@ func (r room) recover(config []byte) ([]byte, error) {
 		if err := disk.Replace(r.config, config); err != nil {
 			return nil, err
 		}
+	case done:
+		// Both are seen, but nobody has said that their names are durable.
+		if err := disk.SyncDir(r.dir); err != nil {
+			return nil, err
+		}
 	}
 	if v != cleared {
 		if err := disk.Create(r.marker(in.Entry, outcome), marker(in.Entry, outcome)); err != nil {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ const maxConfig = 4 << 20
 
 // Store keeps rooms in directories. The zero Store is ready for use.
 type Store struct {
-	Wait time.Duration // for a lock, before busy; 0 means DefaultWait
+	Wait time.Duration // for a lock, before busy; 0 means DefaultWait, less means not at all
 	Scan time.Duration // how often watches look without being woken; 0 means wake's default
 
 	once sync.Once
@@ -103,7 +104,8 @@ func open(key store.Key) (room, error) {
 func unknown(key store.Key, problem string) error {
 	err := fault.New(fault.UnknownThread, "%s: %q", problem, key.Room).In(key.Room)
 	have, _ := rooms(key.Space)
-	if near := name.Near(key.Room, have); len(near) > 0 {
+	near := slices.DeleteFunc(name.Near(key.Room, have), func(s string) bool { return s == key.Room })
+	if len(near) > 0 {
 		err.WithHint("did you mean %s?", strings.Join(near, ", "))
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -71,7 +72,7 @@ func Root(dir string) (string, error) {
 
 func checkSpace(root string) error {
 	_, err := os.Stat(spaceConfig(root))
-	if errors.Is(err, fs.ErrNotExist) || err != nil && !disk.Exists(root) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return fault.New(fault.NotASpace, "not a space: %q", root).
 			WithHint("make it one with substrate-init %s", root)
 	}

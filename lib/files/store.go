@@ -10,6 +10,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/index"
 	"github.com/substrate-tools/substrate/lib/store"
+	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
 // view opens a room for reading. damage says what is wrong with the space, which
@@ -26,7 +27,8 @@ func (s *Store) view(ctx context.Context, key store.Key) (r room, snap *snapshot
 		return r, nil, err
 	}
 	if errors.Is(snap.damage, fs.ErrNotExist) {
-		snap.damage = unknown(key, "no room, for want of a config.yaml")
+		snap.index.Close()
+		return r, nil, unknown(key, "no room, for want of a config.yaml")
 	}
 	if snap.damage == nil {
 		snap.damage = damage
@@ -152,9 +154,20 @@ func (s *Store) Read(ctx context.Context, key store.Key, part store.Part) (store
 	if err != nil {
 		return v, err
 	}
-	v.Entries = x.Entries(from, to, part.Bodies)
+	with := index.Facts
+	switch {
+	case part.Files:
+		with = index.File
+	case part.Bodies:
+		with = index.Body
+	}
+	entries := x.Entries(from, to, with)
 	if !part.Passes {
-		v.Entries = visible(v.Entries)
+		entries = visible(entries)
+	}
+	v.Entries = func(yield func(transcript.Entry, error) bool) {
+		defer x.Close()
+		entries(yield)
 	}
 	return v, nil
 }

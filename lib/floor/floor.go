@@ -50,7 +50,9 @@ func (s State) Current() string {
 }
 
 // Paused reports whether the room waits for its moderator.
-func (s State) Paused() bool { return !s.Ended && s.Current() == s.Moderator }
+func (s State) Paused() bool {
+	return !s.Ended && len(s.Order) > 0 && s.Current() == s.Moderator
+}
 
 // Has reports whether the name is in the turn order.
 func (s State) Has(who string) bool { return slices.Contains(s.Order, who) }

@@ -1,12 +1,14 @@
 package home
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/name"
+	"github.com/substrate-tools/substrate/lib/store"
 	"github.com/substrate-tools/substrate/lib/yamldoc"
 )
 
@@ -38,12 +40,9 @@ func (h Home) SetIdentity(ctx context.Context, who string) error {
 	})
 }
 
-// Mate is somebody whom new spaces are seeded with.
-type Mate struct{ Name, Kind string }
-
 // Crew returns the participants that new spaces are seeded with. bad says of each
 // item that was skipped what is wrong with it.
-func (h Home) Crew() (crew []Mate, bad []error, err error) {
+func (h Home) Crew() (crew []store.Member, bad []error, err error) {
 	doc, err := h.doc("participants.yaml")
 	if err != nil {
 		return nil, nil, err
@@ -52,17 +51,22 @@ func (h Home) Crew() (crew []Mate, bad []error, err error) {
 	if err != nil {
 		return nil, nil, fault.New(fault.Corrupt, "%w", err)
 	}
+	known := map[string]bool{}
 	for _, item := range items {
-		who, _ := item.String("name")
-		kind, _ := item.String("kind")
-		if kind == "" {
-			kind = "other"
+		var m store.Member
+		m.Name, _ = item.String("name")
+		m.Kind, _ = item.String("kind")
+		m.Kind = cmp.Or(m.Kind, "other")
+		err := m.Check()
+		if err == nil && known[m.Name] {
+			err = fault.New(fault.Exists, "named twice: %q", m.Name)
 		}
-		if err := name.Check("participant", who); err != nil {
+		if err != nil {
 			bad = append(bad, fmt.Errorf("%s:%d: %w", filepath.Join(h.dir, "participants.yaml"), item.Line, err))
 			continue
 		}
-		crew = append(crew, Mate{who, kind})
+		known[m.Name] = true
+		crew = append(crew, m)
 	}
 	return crew, bad, nil
 }

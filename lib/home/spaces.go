@@ -63,6 +63,33 @@ func (h Home) Label(root string) string {
 	return ""
 }
 
+// Available refuses a directory that cannot be a space here and a label that Add
+// would refuse for it. bad is as of Spaces.
+func (h Home) Available(label, dir string) (bad []error, err error) {
+	root, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if filepath.Join(root, filepath.Base(h.dir)) == h.dir {
+		return nil, fault.New(fault.Exists, "this machine's own files are in %q", h.dir).
+			WithHint("make the space in another directory")
+	}
+	spaces, bad, err := h.Spaces()
+	if err != nil || label == "" {
+		return bad, err
+	}
+	for _, s := range spaces {
+		if s.Label == label && s.Root != root {
+			return bad, taken(label, s.Root)
+		}
+	}
+	return bad, name.Check("space", label)
+}
+
+func taken(label, root string) error {
+	return fault.New(fault.Exists, "label taken: %q is %s", label, root)
+}
+
 // Add registers a space and returns its label. An empty label is made from the
 // name of the directory; a root that is registered keeps the label it has, and a
 // label that another root has is refused with exists.
@@ -73,21 +100,25 @@ func (h Home) Add(ctx context.Context, label, root string) (string, error) {
 		}
 	}
 	err := h.change(ctx, spacesFile, func(doc *yamldoc.Doc) error {
-		taken, err := registered(doc)
+		have, err := registered(doc)
 		if err != nil {
 			return err
 		}
-		for have, at := range taken {
-			if at == root && (label == "" || label == have) {
-				label = have
+		for known, at := range have {
+			if at == root && label != "" && label != known {
+				return fault.New(fault.Exists, "registered already as %q: %q", known, root).
+					WithHint("substrate-spaces remove %s", known)
+			}
+			if at == root {
+				label = known
 				return nil
 			}
 		}
 		if label == "" {
-			label = fresh(filepath.Base(root), taken)
+			label = fresh(filepath.Base(root), have)
 		}
-		if _, ok := taken[label]; ok {
-			return fault.New(fault.Exists, "label taken: %q is %s", label, taken[label])
+		if _, ok := have[label]; ok {
+			return taken(label, have[label])
 		}
 		return doc.SetString(root, "spaces", label)
 	})

@@ -34,7 +34,7 @@ func fetch(dir string, e transcript.Entry) (row, error) {
 	sum := sha256.Sum256(data)
 	r := row{Entry: e, print: disk.PrintOf(info)}
 	r.SHA256 = hex.EncodeToString(sum[:])
-	r.Bytes = int64(len(data))
+	r.Bytes, r.File = int64(len(data)), data
 	r.Body, r.ID = transcript.ParseFile(data)
 	r.id = hash(r.ID)
 	if !e.Pass {
@@ -47,18 +47,27 @@ func fetch(dir string, e transcript.Entry) (row, error) {
 // keeps every processor busy in a long read and bounds the bodies in memory.
 const ahead = 16
 
-// Entries yields the entries from place i up to but not including j, with their
-// bodies or without. Each is compared with its file first, so that one edited by
+// With says how much of an entry is wanted besides what the index knows.
+type With int
+
+// What may be wanted.
+const (
+	Facts With = iota // nothing
+	Body              // its body
+	File              // its body, and the content of its file
+)
+
+// Entries yields the entries from place i up to but not including j. Each is compared with its file first, so that one edited by
 // hand since it was measured shows as it is now, lines counted anew; one that is
 // gone is left out.
-func (x *Index) Entries(i, j int, bodies bool) iter.Seq2[transcript.Entry, error] {
+func (x *Index) Entries(i, j int, with With) iter.Seq2[transcript.Entry, error] {
 	return func(yield func(transcript.Entry, error) bool) {
 		if i >= j {
 			return
 		}
 		end, err := x.sound(j - 1)
 		for i < j && err == nil {
-			next, more := x.deliver(i, j, bodies, yield)
+			next, more := x.deliver(i, j, with, yield)
 			if !more {
 				return
 			}
@@ -74,7 +83,7 @@ func (x *Index) Entries(i, j int, bodies bool) iter.Seq2[transcript.Entry, error
 
 // deliver yields entries from place i on until one turns out not to be what the
 // index says, and returns its place, or j. more is false once yield is done.
-func (x *Index) deliver(i, j int, bodies bool, yield func(transcript.Entry, error) bool) (next int, more bool) {
+func (x *Index) deliver(i, j int, with With, yield func(transcript.Entry, error) bool) (next int, more bool) {
 	var coming [ahead]chan row
 	started := i
 	for ; i < j; i++ {
@@ -84,7 +93,7 @@ func (x *Index) deliver(i, j int, bodies bool, yield func(transcript.Entry, erro
 				yield(transcript.Entry{}, err)
 				return i, false
 			}
-			coming[started%ahead] = x.check(r, bodies)
+			coming[started%ahead] = x.check(r, with)
 		}
 		r, ok := <-coming[i%ahead]
 		if !ok {
@@ -97,18 +106,21 @@ func (x *Index) deliver(i, j int, bodies bool, yield func(transcript.Entry, erro
 	return j, true
 }
 
-// check compares a row with its file, and sends it on, with its body if that is
-// wanted. The channel is closed without it when they differ.
-func (x *Index) check(r row, body bool) chan row {
+// check compares a row with its file, and sends it on with what is wanted. The
+// channel is closed without it when they differ.
+func (x *Index) check(r row, with With) chan row {
 	out := make(chan row, 1)
 	go func() {
 		defer close(out)
 		now := row{print: disk.PrintAt(path(x.dir, r.Name))}
-		if body {
+		if with != Facts {
 			now, _ = fetch(x.dir, r.Entry)
 		}
+		if with != File {
+			now.File = nil
+		}
 		if now.print == r.print {
-			r.Body, r.ID = now.Body, now.ID
+			r.Body, r.ID, r.File = now.Body, now.ID, now.File
 			out <- r
 		}
 	}()

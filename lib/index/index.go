@@ -138,7 +138,6 @@ func (x *Index) add(r row) {
 	if !r.Pass {
 		x.head.visible++
 	}
-	r.Body = ""
 	x.mem = append(x.mem, r)
 }
 
@@ -169,7 +168,9 @@ func measure(dir string, e transcript.Entry, known map[string]row) (row, error) 
 	if r, ok := known[e.Name]; ok && disk.PrintAt(path(dir, e.Name)) == r.print {
 		return r, nil
 	}
-	return fetch(dir, e)
+	r, err := fetch(dir, e)
+	r.Body, r.File = "", nil // a whole room of them would not fit
+	return r, err
 }
 
 // parallel runs fn for 0 to n-1, a few at a time.

@@ -25,7 +25,7 @@ func (x *Index) Publish(cache string, added *transcript.Entry, change func() err
 		return nil
 	}
 	if added != nil {
-		r, err := fetch(x.dir, *added)
+		r, err := measure(x.dir, *added, nil)
 		if err != nil {
 			return nil
 		}

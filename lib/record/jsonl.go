@@ -34,7 +34,12 @@ type Line struct {
 // Decode reads the record into v, ignoring keys that v does not know. An error
 // has the code bad_input and names the line.
 func (l Line) Decode(v any) error {
-	if err := json.Unmarshal(l.Raw, v); err != nil {
+	err := json.Unmarshal(l.Raw, v)
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped):
+		return fault.New(fault.BadInput, "line %d: %q cannot be a %s", l.Number, mistyped.Field, mistyped.Value)
+	case err != nil:
 		return l.bad(err)
 	}
 	return nil

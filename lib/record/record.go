@@ -155,3 +155,46 @@ type Finding struct {
 	Message string `json:"message"`
 	Fix     string `json:"fix"` // what to run or do; "" when nothing
 }
+
+// Floor says that a room changed and where its floor is now.
+type Floor struct {
+	Type  string `json:"type"`  // "floor"
+	Event string `json:"event"` // "floor", "ended", "resumed" or "changed"
+	RoomKeys
+}
+
+// Offer is a part of a room that is put before somebody: facts about what was
+// presented, no claim about what was understood.
+type Offer struct {
+	Type         string `json:"type"` // "offer"
+	Root         string `json:"root"`
+	Label        string `json:"label"`
+	Thread       string `json:"thread"`
+	Topic        string `json:"topic"`
+	For          string `json:"for"`
+	Policy       string `json:"policy"`     // "full", "incremental" or "explicit"
+	Version      int    `json:"version"`    // of the room with through_entry, and the passes behind it, as its last
+	FromEntry    string `json:"from_entry"` // "" when there is nothing to offer
+	ThroughEntry string `json:"through_entry"`
+	StartLine    int    `json:"start_line"`
+	EndLine      int    `json:"end_line"`
+	Entries      int    `json:"entries"`
+	Bytes        int    `json:"bytes"`      // of transcript text
+	NextEntry    string `json:"next_entry"` // the newest entry left out for want of room; "" when none was
+	Fallback     bool   `json:"fallback"`   // full, since there was no usable cursor
+	Prompt       string `json:"prompt"`
+}
+
+// Export says what the record of a room was written as, or what was verified.
+type Export struct {
+	Type           string `json:"type"` // "export" or "verified"
+	Root           string `json:"root"`
+	Thread         string `json:"thread"`
+	Version        int    `json:"version"`
+	ThroughEntry   string `json:"through_entry"`
+	Entries        int    `json:"entries"` // passes left out
+	Bytes          int64  `json:"bytes"`   // of the entries' files
+	ManifestSHA256 string `json:"manifest_sha256"`
+	Signed         bool   `json:"signed"`
+	Signer         string `json:"signer"` // whom verify found to have signed it; "" when not asked
+}

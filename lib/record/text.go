@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// OneLine shows the line breaks and tabs of a text that is to stand on one line, so
+// that it cannot pass for more of them.
+func OneLine(s string) string {
+	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s)
+}
+
 // Each record says itself to people in one line, or a few.
 
 // Text says where a room's floor is.
@@ -20,7 +26,7 @@ func (r RoomKeys) Text() string {
 	case r.Paused:
 		floor += " (paused for the moderator)"
 	}
-	return fmt.Sprintf("%s  %s  %d entries  %s", where, floor, r.Version, r.Topic)
+	return OneLine(fmt.Sprintf("%s  %s  %d entries  %s", where, floor, r.Version, r.Topic))
 }
 
 // Text names the participants of a space.
@@ -29,7 +35,7 @@ func (s Space) Text() string {
 	for i, p := range s.Participants {
 		who[i] = p.Name + " (" + p.Kind + ")"
 	}
-	return fmt.Sprintf("%s  %s  %d rooms  %s", s.Label, s.Root, s.Rooms, strings.Join(who, ", "))
+	return OneLine(fmt.Sprintf("%s  %s  %d rooms  %s", s.Label, s.Root, s.Rooms, strings.Join(who, ", ")))
 }
 
 // Text names a participant.
@@ -59,9 +65,9 @@ func (w Window) Text() string {
 
 // Text says what was found and what to do about it.
 func (f Finding) Text() string {
-	s := fmt.Sprintf("%-4s  %s: %s", f.Level, f.Check, f.Message)
+	s := OneLine(fmt.Sprintf("%-4s  %s: %s", f.Level, f.Check, f.Message))
 	if f.Fix != "" {
-		s += "\n      fix: " + f.Fix
+		s += "\n      fix: " + OneLine(f.Fix)
 	}
 	return s
 }

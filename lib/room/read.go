@@ -21,14 +21,18 @@ type Reading struct {
 }
 
 // Read takes a snapshot of a room. limit is how many bytes of transcript text to
-// return at most, in whole entries from the first on; 0 means all. A line window
-// and an entry window do not mix.
+// return at most, in whole entries from the first on; 0 means all. Windows do not
+// mix.
 func (r Rooms) Read(ctx context.Context, key store.Key, part store.Part, limit int) (*Reading, error) {
-	if part.FromLine > 0 && part.LastLines > 0 {
-		return nil, fault.New(fault.Usage, "two line windows")
+	windows := 0
+	for _, given := range []bool{part.FromLine > 0, part.LastLines > 0, part.Last > 0, part.From+part.Through != ""} {
+		if given {
+			windows++
+		}
 	}
-	if part.FromLine+part.LastLines > 0 && part.From+part.Through != "" {
-		return nil, fault.New(fault.Usage, "a line window and an entry window do not mix")
+	if windows > 1 {
+		return nil, fault.New(fault.Usage, "two windows that do not mix").
+			WithHint("name the last entries, the last lines, a line or entries")
 	}
 	part.Bodies = true
 	view, err := r.Store.Read(ctx, key, part)
@@ -54,9 +58,12 @@ func (rd *Reading) Entries() iter.Seq2[transcript.Entry, error] {
 				yield(e, within(rd.key, err))
 				return
 			}
-			bytes := len(transcript.Text(e))
+			bytes := len(transcript.From(e, rd.first))
 			if rd.limit > 0 && w.Bytes+bytes > rd.limit {
-				w.NextEntry = e.Name
+				if w.NextEntry = e.Name; w.Entries == 0 {
+					yield(e, within(rd.key, oversized(e.Name, bytes, rd.limit)))
+					return
+				}
 				break
 			}
 			if w.Entries == 0 {
@@ -71,6 +78,12 @@ func (rd *Reading) Entries() iter.Seq2[transcript.Entry, error] {
 		}
 		rd.seen = w
 	}
+}
+
+// oversized is the refusal to return nothing for ever to who goes on reading.
+func oversized(entry string, bytes, limit int) error {
+	return fault.New(fault.TooLarge, "entry alone has %d bytes, more than %d: %q", bytes, limit, entry).
+		WithHint("read it with a larger bound, or without one")
 }
 
 // Window says what was read, once the entries were ranged over to the end.

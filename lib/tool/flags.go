@@ -1,17 +1,30 @@
 package tool
 
 import (
+	"flag"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/substrate-tools/substrate/lib/fault"
 )
 
-// The shared flags. Each means the same in every program that has it.
+// The shared flags. Each means the same in every program that has it, and adds
+// its own line to what -h prints.
 
 // Space defines --space, the root of the space to work in.
-func (c *Call) Space() *string { return c.Flags.String("space", "", "") }
+func (c *Call) Space() *string {
+	c.share("--space DIR", "the space (default: the nearest one upward from here)")
+	return c.Flags.String("space", "", "")
+}
+
+func (c *Call) share(flag, says string) {
+	c.shared = append(c.shared, fmt.Sprintf("  %-16s %s", flag, says))
+}
 
 // As defines --as, who acts.
 func (c *Call) As() *string { return c.Flags.String("as", "", "") }
@@ -20,15 +33,20 @@ func (c *Call) As() *string { return c.Flags.String("as", "", "") }
 func (c *Call) For() *string { return c.Flags.String("for", "", "") }
 
 // Text defines --text: print for people, not records.
-func (c *Call) Text() *bool { return c.Flags.Bool("text", false, "") }
+func (c *Call) Text() *bool {
+	c.share("--text", "print for people, not records")
+	return c.Flags.Bool("text", false, "")
+}
 
 // LockTimeout defines --lock-timeout, how long a lock is waited for.
 func (c *Call) LockTimeout() *time.Duration {
+	c.share("--lock-timeout D", "how long a lock is waited for (default 10s)")
 	return c.Flags.Duration("lock-timeout", 10*time.Second, "")
 }
 
 // AllSpaces defines -A and --all-spaces: every space in this machine's registry.
 func (c *Call) AllSpaces() *bool {
+	c.share("-A, --all-spaces", "every space in this machine's registry")
 	all := c.Flags.Bool("all-spaces", false, "")
 	c.Flags.BoolVar(all, "A", false, "")
 	return all
@@ -63,6 +81,18 @@ func Split(list string) []string {
 // Exclude says that only one of the flags can be meant: one given on the command
 // line keeps the environment from setting the others.
 func (c *Call) Exclude(names ...string) { c.exclusive = append(c.exclusive, names) }
+
+// Without refuses flags that were given together with something that leaves them
+// nothing to say.
+func (c *Call) Without(thing string, names ...string) error {
+	var err error
+	c.Flags.Visit(func(f *flag.Flag) {
+		if c.given[f.Name] && slices.Contains(names, f.Name) {
+			err = c.Misuse("%s goes without --%s", thing, f.Name)
+		}
+	})
+	return err
+}
 
 // Room returns the room operand: the first of operands, or where there is none
 // the one a hook was called for.
@@ -131,7 +161,7 @@ func (b *Body) Read() (string, error) {
 	if b.file != "" && b.file != "-" {
 		f, err := os.Open(b.file)
 		if err != nil {
-			return "", err
+			return "", fault.New(fault.BadInput, "%w", err)
 		}
 		defer f.Close()
 		in = f

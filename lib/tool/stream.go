@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -16,10 +17,31 @@ import (
 // Print writes one record, in one write.
 func (c *Call) Print(v any) error {
 	line, err := record.Encode(v)
-	if err == nil {
-		_, err = c.out.Write(line)
+	if err != nil {
+		return err
 	}
+	return c.write(line)
+}
+
+// write writes to standard output, behind what TextWriter holds back.
+func (c *Call) write(data []byte) error {
+	if c.text != nil {
+		if err := c.text.Flush(); err != nil {
+			return err
+		}
+	}
+	_, err := c.out.Write(data)
 	return err
+}
+
+// Aside says something about what was printed: as a record behind it, or to
+// people on standard error.
+func (c *Call) Aside(text bool, v interface{ Text() string }) error {
+	if !text {
+		return c.Print(v)
+	}
+	c.Notice("%s", v.Text())
+	return nil
 }
 
 // Show prints a record as such, or the line it says to people.
@@ -30,10 +52,22 @@ func (c *Call) Show(text bool, v interface{ Text() string }) error {
 	return c.Print(v)
 }
 
+// PrintAll prints the record of each of a sequence.
+func PrintAll[T any](c *Call, all iter.Seq2[T, error], recordOf func(T) any) error {
+	for v, err := range all {
+		if err != nil {
+			return err
+		}
+		if err := c.Print(recordOf(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Printf writes text for people, made inert.
 func (c *Call) Printf(format string, args ...any) error {
-	_, err := io.WriteString(c.out, Inert(fmt.Sprintf(format, args...)))
-	return err
+	return c.write([]byte(Inert(fmt.Sprintf(format, args...))))
 }
 
 // Writer returns standard output for a document that is written in pieces.
@@ -84,7 +118,8 @@ func active(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t'
 
 // Each reads records from standard input and prints exactly one for each: what
 // do returns for those of the wanted type, the record itself for others, and an
-// error record where either fails. The stream goes on after a failure; the exit
+// error record where either fails; nil from do says that it has printed what
+// there was. The stream goes on after a failure; the exit
 // status is that of the first.
 func (c *Call) Each(wanted string, do func(record.Line) (any, error)) error {
 	in := record.NewReader(c.Stdin)
@@ -101,7 +136,7 @@ func (c *Call) Each(wanted string, do func(record.Line) (any, error)) error {
 		switch {
 		case err != nil:
 		case line.Type != wanted && line.Type != "":
-			if _, err := c.out.Write(append(line.Raw, '\n')); err != nil {
+			if err := c.write(append(line.Raw, '\n')); err != nil {
 				return err
 			}
 			continue
@@ -110,6 +145,9 @@ func (c *Call) Each(wanted string, do func(record.Line) (any, error)) error {
 		}
 		if err != nil {
 			result = ErrorRecord(c.note(err))
+		}
+		if result == nil {
+			continue
 		}
 		if err := c.Print(result); err != nil {
 			return err

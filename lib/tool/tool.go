@@ -32,11 +32,14 @@ type Call struct {
 
 	args      []string
 	usage     string
+	shared    []string // lines of -h about shared flags
 	errors    *string
+	json      bool // errors are wanted as records, even one about the flags
 	out       io.Writer
-	text      *bufio.Writer // see TextWriter
-	status    int           // of the first record of a stream that failed
-	exclusive [][]string    // names of flags; see Exclude
+	text      *bufio.Writer   // see TextWriter
+	status    int             // of the first record of a stream that failed
+	exclusive [][]string      // names of flags; see Exclude
+	given     map[string]bool // names of flags on the command line
 }
 
 // Main runs a program and exits. usage is what -h prints: it begins with
@@ -56,7 +59,25 @@ func Main(usage string, run func(*Call) error) {
 	}
 	c.Flags.SetOutput(io.Discard)
 	c.errors = c.Flags.String("errors", "text", "")
+	c.json = wantsJSON(c.args)
 	os.Exit(c.end(run(c)))
+}
+
+// wantsJSON looks for --errors json ahead of parsing, which may fail itself.
+func wantsJSON(args []string) bool {
+	wants := os.Getenv("SUBSTRATE_ERRORS")
+	for i, arg := range args {
+		switch name, value, valued := strings.Cut(strings.TrimLeft(arg, "-"), "="); {
+		case arg == "--":
+			return wants == "json"
+		case name != "errors" || !strings.HasPrefix(arg, "-"):
+		case valued:
+			wants = value
+		case i+1 < len(args):
+			wants = args[i+1]
+		}
+	}
+	return wants == "json"
 }
 
 // errHelp ends a program that has printed its help or version.
@@ -81,7 +102,7 @@ func (c *Call) end(err error) int {
 
 // report says what went wrong, on standard error.
 func (c *Call) report(f *fault.Error) {
-	if *c.errors == "json" {
+	if c.json {
 		line, _ := record.Encode(ErrorRecord(f))
 		os.Stderr.Write(line)
 		return
@@ -132,15 +153,16 @@ func (c *Call) Parse(least, most int) ([]string, error) {
 		return nil, err
 	}
 	if err := c.Flags.Parse(flags); err != nil {
-		return nil, fault.New(fault.Usage, "%w", err).WithHint("%s -h shows the usage", c.Name)
+		return nil, c.Misuse("%w", err)
 	}
 	if err := c.environment(); err != nil {
 		return nil, err
 	}
-	switch *c.errors {
-	case "text", "json":
-	default:
-		return nil, fault.New(fault.Usage, "errors are text or json, not %q", *c.errors)
+	if *c.errors != "text" && *c.errors != "json" {
+		return nil, c.Misuse("errors are text or json, not %q", *c.errors)
+	}
+	if c.given["space"] && (c.given["A"] || c.given["all-spaces"]) {
+		return nil, c.Misuse("one space or all of them")
 	}
 	if len(operands) < least {
 		return nil, c.Misuse("operand missing")
@@ -151,26 +173,33 @@ func (c *Call) Parse(least, most int) ([]string, error) {
 	return operands, nil
 }
 
-// Misuse is a usage error that shows how the program is called.
+// Misuse is a usage error.
 func (c *Call) Misuse(format string, args ...any) error {
-	synopsis, _, _ := strings.Cut(c.usage, "\n\n")
-	synopsis = strings.Join(strings.Fields(synopsis), " ")
-	return fault.New(fault.Usage, format, args...).WithHint("%s", synopsis)
+	return fault.New(fault.Usage, format, args...).WithHint("%s -h shows the usage", c.Name)
 }
 
+// described are the flags whose variables a hook sets to say what it was called
+// for. They are no defaults: inside the hook of an ended room, say, a list is to
+// show all rooms.
+var described = []string{"status", "topic", "from-entry", "through-entry"}
+
 // environment sets the flags that the command line left alone, but for those
-// that exclude one given there: a window in the environment of a hook must not
-// stand in the way of another one asked for inside it.
+// that exclude one given there.
 func (c *Call) environment() error {
 	const prefix = "SUBSTRATE"
-	given := map[string]bool{}
-	c.Flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	c.given = map[string]bool{}
+	c.Flags.Visit(func(f *flag.Flag) { c.given[f.Name] = true })
+	unwanted := slices.Clone(described)
 	for _, group := range c.exclusive {
-		if !slices.ContainsFunc(group, func(name string) bool { return given[name] }) {
-			continue
+		if slices.ContainsFunc(group, func(name string) bool { return c.given[name] }) {
+			unwanted = append(unwanted, group...)
 		}
-		for _, name := range group {
-			os.Unsetenv(prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	}
+	for _, name := range unwanted {
+		variable := prefix + "_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if value, set := os.LookupEnv(variable); set {
+			defer os.Setenv(variable, value)
+			os.Unsetenv(variable)
 		}
 	}
 	if err := ff.Parse(c.Flags, nil, ff.WithEnvVarPrefix(prefix)); err != nil {
@@ -189,7 +218,7 @@ func (c *Call) sort() (flags, operands []string, err error) {
 		case !strings.HasPrefix(arg, "-") || arg == "-":
 			operands = append(operands, arg)
 		case name == "h" || name == "help":
-			return nil, nil, c.help(c.usage)
+			return nil, nil, c.help(c.describe())
 		case name == "version":
 			return nil, nil, c.help(c.Name + " " + Version + "\n")
 		default:
@@ -209,6 +238,14 @@ func (c *Call) sort() (flags, operands []string, err error) {
 		}
 	}
 	return flags, operands, nil
+}
+
+// describe returns the usage with the shared flags added to its list of flags,
+// which the example at the end follows.
+func (c *Call) describe() string {
+	at := strings.LastIndex(c.usage, "\n\n")
+	shared := append(c.shared, "  --errors json    report errors as records")
+	return c.usage[:at] + "\n" + strings.Join(shared, "\n") + c.usage[at:]
 }
 
 func (c *Call) help(text string) error {

@@ -24,6 +24,7 @@ type Entry struct {
 	SHA256    string // of the file, lower-case hex
 	ID        string // idempotency key, "" for none
 	Body      string // trimmed; "" unless it was asked for
+	File      []byte // the whole file; nil unless it was asked for
 }
 
 // EndLine returns the transcript line of the entry's last one, which is empty.
@@ -79,4 +80,9 @@ func LinesOf(body string) int { return 3 + strings.Count(body, "\n") }
 // Text returns an entry as the transcript shows it.
 func Text(e Entry) string {
 	return "[" + e.Author + " @ " + stamp.Seconds(e.Time) + "]\n" + e.Body + "\n\n"
+}
+
+// SizeOf returns how many bytes of transcript text an entry takes.
+func SizeOf(e Entry) int {
+	return len("[ @ 2026-07-06T13:15:02Z]\n") + len(e.Author) + len(e.Body) + len("\n\n")
 }

@@ -6,6 +6,15 @@ import (
 	"strings"
 )
 
+// From returns an entry's text from a transcript line on, "" when it ends before.
+func From(e Entry, line int) string {
+	text := Text(e)
+	for at := e.StartLine; at < line && text != ""; at++ {
+		_, text, _ = strings.Cut(text, "\n")
+	}
+	return text
+}
+
 // WriteText writes the transcript text of entries, one in a write, from the
 // transcript line first on (1 or less: all of it). The text of a window is its
 // lines parted by newlines, and one more newline ends what is written, also when
@@ -16,11 +25,7 @@ func WriteText(w io.Writer, entries iter.Seq2[Entry, error], first int) error {
 		if err != nil {
 			return err
 		}
-		text := Text(e)
-		for line := e.StartLine; line < first && text != ""; line++ {
-			_, text, _ = strings.Cut(text, "\n")
-		}
-		if _, err := io.WriteString(w, text); err != nil {
+		if _, err := io.WriteString(w, From(e, first)); err != nil {
 			return err
 		}
 		empty = false

@@ -201,6 +201,7 @@ func TestReplaced(t *testing.T) {
 	} {
 		for _, watched := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, parent watched %v", what, watched), func(t *testing.T) {
+				t.Parallel()
 				needsLookUp(t)
 				space := t.TempDir()
 				dir := mkdir(t, space, "room")

@@ -6,16 +6,16 @@ import "gopkg.in/yaml.v3"
 // lost, or lose its sense, if the key were deleted.
 func (d *Doc) Commented(key string) bool {
 	at := index(d.root, key)
-	return at >= 0 && (commented(d.root.Content[at]) || commented(d.root.Content[at+1]))
+	return at >= 0 && (hasComment(d.root.Content[at]) || hasComment(d.root.Content[at+1]))
 }
 
-// commented does not follow aliases, whose comments belong where they point.
-func commented(n *yaml.Node) bool {
+// hasComment does not follow aliases, whose comments belong where they point.
+func hasComment(n *yaml.Node) bool {
 	if n.HeadComment+n.LineComment+n.FootComment != "" {
 		return true
 	}
 	for _, child := range n.Content {
-		if commented(child) {
+		if hasComment(child) {
 			return true
 		}
 	}

@@ -1,0 +1,59 @@
+// Command substrate-verify checks an export; see substrate-verify(1).
+package main
+
+import (
+	"context"
+
+	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/export"
+	"github.com/substrate-tools/substrate/lib/tool"
+)
+
+const usage = `usage: substrate-verify DIR | FILE.tar [--signers FILE --signer NAME] [--room ROOM] [--space DIR]
+
+Check an export against its manifest and the manifest against its signature, and
+name the first difference.
+
+  --signers FILE   the keys that are trusted, as in ssh-keygen(1)
+  --signer NAME    whose signature it must be, as FILE names him
+  --room ROOM      compare with this room too: what was edited or deleted since
+
+substrate-verify design.tar --signers keys --signer dan@example.org
+`
+
+func main() { tool.Main(usage, run) }
+
+func run(c *tool.Call) error {
+	signers, signer := c.Flags.String("signers", "", ""), c.Flags.String("signer", "", "")
+	room, space := c.Flags.String("room", "", ""), c.Space()
+	operands, err := c.Parse(1, 1)
+	if err != nil {
+		return err
+	}
+	if (*signers == "") != (*signer == "") {
+		return c.Misuse("--signers and --signer go together")
+	}
+	dir, done, err := export.Open(operands[0])
+	if err != nil {
+		return err
+	}
+	defer done()
+	checked, err := export.Verify(dir)
+	if err != nil {
+		return err
+	}
+	if err := checked.VerifySignature(*signers, *signer); err != nil {
+		return err
+	}
+	checked.Record.Signer = *signer
+	if *room != "" {
+		d, err := door.Open(*space)
+		if err != nil {
+			return err
+		}
+		if err := checked.Compare(context.Background(), d.Store, d.Key(*room)); err != nil {
+			return err
+		}
+	}
+	return c.Print(checked.Record)
+}

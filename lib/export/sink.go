@@ -1,0 +1,107 @@
+package export
+
+import (
+	"archive/tar"
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/substrate-tools/substrate/lib/disk"
+	"github.com/substrate-tools/substrate/lib/fault"
+)
+
+// To begins an export at a path: a tar if it ends in .tar, else a directory. It
+// refuses with exists when something is there.
+func To(path string) (Sink, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if disk.Exists(path) {
+		return nil, fault.New(fault.Exists, "exists: %q", path)
+	}
+	if strings.HasSuffix(path, ".tar") {
+		f, err := os.CreateTemp(filepath.Dir(path), disk.TempPrefix)
+		if err != nil {
+			return nil, err
+		}
+		return &file{Sink: Tar(f), f: f, final: path}, nil
+	}
+	temp, err := disk.TempDir(filepath.Dir(path))
+	if err == nil {
+		err = disk.Mkdir(filepath.Join(temp, entriesDir))
+	}
+	return &directory{temp, path}, err
+}
+
+// directory collects an export under a temporary name.
+type directory struct{ temp, final string }
+
+func (d *directory) Put(name string, _ time.Time, data []byte) error {
+	return disk.ReplaceLoose(filepath.Join(d.temp, filepath.FromSlash(name)), data)
+}
+
+func (d *directory) Close(err error) error {
+	if err == nil {
+		err = disk.MoveNew(d.temp, d.final)
+	}
+	if err != nil {
+		os.RemoveAll(d.temp)
+	}
+	return err
+}
+
+// file collects a tar under a temporary name.
+type file struct {
+	Sink
+	f     *os.File
+	final string
+}
+
+func (t *file) Close(err error) error {
+	err = t.Sink.Close(err)
+	if closed := t.f.Close(); err == nil {
+		err = closed
+	}
+	if err == nil {
+		err = disk.MoveNew(t.f.Name(), t.final)
+	}
+	if err != nil {
+		os.Remove(t.f.Name())
+	}
+	return err
+}
+
+// stream writes a tar.
+type stream struct {
+	tar *tar.Writer
+	out *bufio.Writer
+}
+
+// Tar returns a sink that writes a tar to w: the same room gives the same bytes.
+func Tar(w io.Writer) Sink {
+	out := bufio.NewWriter(w)
+	return stream{tar.NewWriter(out), out}
+}
+
+func (s stream) Put(name string, at time.Time, data []byte) error {
+	head := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), ModTime: at.Truncate(time.Second)}
+	if err := s.tar.WriteHeader(head); err != nil {
+		return err
+	}
+	_, err := s.tar.Write(data)
+	return err
+}
+
+func (s stream) Close(err error) error {
+	if err == nil {
+		err = s.tar.Close()
+	}
+	if err == nil {
+		err = s.out.Flush()
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package record_test
+
+import (
+	"testing"
+
+	"github.com/substrate-tools/substrate/lib/record"
+)
+
+func TestText(t *testing.T) {
+	bare, paused, ended := keys, keys, keys
+	bare.Label = ""
+	paused.Current, paused.Paused = "dan", true
+	ended.Status = "ended"
+	for _, c := range []struct {
+		what string
+		v    interface{ Text() string }
+		want string
+	}{
+		{"room", keys, "home/t  floor: ann since 2026-07-06T13:16:02.084Z  3 entries  a < b & c"},
+		{"room without label", bare, "t  floor: ann since 2026-07-06T13:16:02.084Z  3 entries  a < b & c"},
+		{
+			"room paused", record.Room{Type: "room", RoomKeys: paused},
+			"home/t  floor: dan since 2026-07-06T13:16:02.084Z (paused for the moderator)  3 entries  a < b & c",
+		},
+		{"room ended", ended, "home/t  ended  3 entries  a < b & c"},
+		{
+			"space", record.Space{Label: "home", Root: "/r", Rooms: 2, Participants: []record.Member{{"dan", "human"}, {"ci", "agent"}}},
+			"home  /r  2 rooms  dan (human), ci (agent)",
+		},
+		{"participant", record.Participant{Name: "dan", Kind: "human"}, "dan (human)"},
+		{"posted", record.Posted{Entry: "e.md", Thread: "t", Version: 4, Next: "ann"}, "posted e.md in t, now at version 4; next: ann"},
+		{"passed", record.Posted{Entry: "e.md", Thread: "t", Version: 4, Next: "ann", Pass: true}, "passed e.md in t, now at version 4; next: ann"},
+		{
+			"posted before", record.Posted{Entry: "e.md", Thread: "t", Version: 4, Next: "ann", Pass: true, Duplicate: true},
+			"posted before e.md in t, now at version 4; next: ann",
+		},
+		{
+			"window", record.Window{Entries: 2, StartLine: 4, EndLine: 9, TotalLines: 12, Bytes: 60, Version: 3},
+			"2 entries, lines 4-9 of 12, 60 bytes, version 3",
+		},
+		{
+			"window that goes on", record.Window{Entries: 2, StartLine: 4, EndLine: 9, TotalLines: 12, Bytes: 60, Version: 3, NextEntry: "e.md"},
+			"2 entries, lines 4-9 of 12, 60 bytes, version 3; go on with --from-entry e.md",
+		},
+		{"finding", record.Finding{Level: "ok", Check: "space", Message: "fine"}, "ok    space: fine"},
+		{"finding with a fix", record.Finding{Level: "warn", Check: "room", Message: "odd", Fix: "do x"}, "warn  room: odd\n      fix: do x"},
+	} {
+		if got := c.v.Text(); got != c.want {
+			t.Errorf("%s: got %q", c.what, got)
+		}
+	}
+}
