@@ -40,7 +40,7 @@ build: programs bin/gum
 # The same flags as in cmd/script_test.go, so that neither undoes the other's work.
 programs:
 	@mkdir -p bin
-	$(GO) build -trimpath -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
 
 # The go command may leave an up-to-date file as it is, hence touch.
 bin/gum: go.mod

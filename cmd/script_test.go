@@ -63,6 +63,9 @@ func build() error {
 	}
 	cmd := exec.Command("go", append(args, "-o", bin+string(filepath.Separator), "./cmd/...")...)
 	cmd.Dir = root
+	if !raceEnabled() {
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build the programs: %v\n%s", err, out)
 	}

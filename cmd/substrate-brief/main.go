@@ -22,7 +22,7 @@ substrate-brief design --for claude | xclip
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	who, tail, space := c.For(), c.Flags.Int("tail", 0, ""), c.Space()
+	who, tail, space := c.For(), door.Positive(c.Flags, "tail"), c.Space()
 	operands, err := c.Parse(0, 1)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 const usage = `usage: substrate-post [ROOM] --as NAME [-f FILE | -m TEXT | --pass] [--expect N] [--id KEY]
-                      [--to NAME] [--max-body N] [--space DIR] [--text]
+                      [--to NAME] [--wait D] [--max-body N] [--space DIR] [--text]
        substrate-post - [--as NAME] [--max-body N] [--space DIR]
 
 Append one entry to a room and move its floor, as one change. The text comes
@@ -24,6 +24,7 @@ draft records are read from standard input and a receipt is printed for each.
   --expect N       refuse unless the room's version is N
   --id KEY         a repeated KEY returns the first receipt and writes nothing
   --to NAME        hand the floor to NAME, as the moderator
+  --wait D         wait for the floor, D at most; exit 99 if it does not come
   --max-body N     refuse a text of more than N bytes (default 8388608)
 
 substrate-post design --as claude <answer.md
@@ -33,14 +34,15 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	as, expect, id, to := c.As(), c.Count("expect"), c.Flags.String("id", "", ""), c.Flags.String("to", "", "")
-	body, space, wait, text := c.Body(room.DefaultMaxBody), c.Space(), c.LockTimeout(), c.Text()
+	body, patience := c.Body(room.DefaultMaxBody), c.Flags.Duration("wait", 0, "")
+	space, wait, text := c.Space(), c.LockTimeout(), c.Text()
 	operands, err := c.Parse(0, 1)
 	if err != nil {
 		return err
 	}
 	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait, Body: body.Limit()}
 	if tool.Records(operands) {
-		if err := c.Without("-", "expect", "id", "to", "f", "m", "pass", "text"); err != nil {
+		if err := c.Without("-", "expect", "id", "to", "wait", "f", "m", "pass", "text"); err != nil {
 			return err
 		}
 		return c.Each("draft", door.NewStream(ctx, flags).Post(*as))
@@ -60,7 +62,7 @@ func run(c *tool.Call) error {
 	if draft.Body, err = body.Read(); err != nil {
 		return err
 	}
-	posted, err := d.Post(ctx, d.Key(name), draft)
+	posted, err := d.PostWithin(ctx, d.Key(name), draft, *patience)
 	if err != nil {
 		return err
 	}

@@ -223,7 +223,7 @@ func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, noFoll
 func open(path string, flags int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|noBlock|flags, 0)
 	if err != nil {
-		if isLink(err) {
+		if irregular(err) {
 			err = &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 		}
 		return nil, nil, err

@@ -13,9 +13,10 @@ const (
 	noBlock  = syscall.O_NONBLOCK
 )
 
-// isLink reports whether an open failed because of noFollow.
-func isLink(err error) bool {
-	return errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK)
+// irregular reports whether an open failed since the path names a symbolic link,
+// which noFollow refuses, or a socket.
+func irregular(err error) bool {
+	return errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) || errors.Is(err, syscall.ENXIO)
 }
 
 func syncDir(d *os.File) error { return d.Sync() }

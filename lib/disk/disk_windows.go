@@ -9,7 +9,7 @@ const (
 	noBlock  = 0
 )
 
-func isLink(error) bool { return false }
+func irregular(error) bool { return false }
 
 // Windows cannot sync a directory; NTFS journals names by itself.
 func syncDir(*os.File) error { return nil }

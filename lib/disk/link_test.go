@@ -56,7 +56,7 @@ func TestAFileThatCannotBeSyncedIsNotStaged(t *testing.T) {
 // open and his lock. What he has then is not a lock on what others lock now.
 func TestALockIsOnTheFileThatHasTheName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".lock")
-	if err := makeLock(path); err != nil {
+	if err := MakeLock(path); err != nil {
 		t.Fatal(err)
 	}
 	file := flock.New(path, flock.SetFlag(os.O_RDWR))

@@ -35,7 +35,7 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 		case locked:
 			file.Unlock() // a checkout has put another file in its place
 		case errors.Is(err, fs.ErrNotExist) && !made:
-			if err := makeLock(path); err != nil {
+			if err := MakeLock(path); err != nil {
 				return nil, err
 			}
 			made = true
@@ -62,7 +62,8 @@ func named(file *flock.Flock, path string) bool {
 	return err == nil && gone == nil && os.SameFile(held, now)
 }
 
-func makeLock(path string) error {
+// MakeLock makes a lock file if there is none, shared the way its directory is.
+func MakeLock(path string) error {
 	mode, err := sharing(filepath.Dir(path))
 	if err != nil {
 		return err

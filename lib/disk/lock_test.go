@@ -129,3 +129,15 @@ func TestADirectoryIsNoLockFile(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestADanglingLinkIsNoLockFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, ".lock")
+	if err := os.Symlink("nowhere", path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := disk.Lock(t.Context(), path, 5*time.Millisecond); err == nil {
+		t.Error("locked")
+	}
+	count(t, dir, 1)
+}

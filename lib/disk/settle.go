@@ -20,17 +20,16 @@ func PrintAt(path string) Print {
 //
 // Stamps come from a clock that ticks every 1 to 10 ms, so that two changes may
 // share one; kernels of today give a stamp between two ticks to a change that
-// follows a look at the last one. A stamp past the last tick shows such a kernel.
-// Elsewhere the tick has to pass first. Stamps without digits below the
-// millisecond, and those of a network's server, prove nothing.
+// follows a look at the last one. A stamp past the last tick shows such a kernel,
+// on a file system that keeps the promise in every case (tmpfs does not, when a
+// rename overwrites). Elsewhere the tick has to pass first. Stamps without digits
+// below the millisecond, and those of a network's server, prove nothing.
 func (p Print) Settled(dir string) bool {
-	if p.Changed%int64(time.Millisecond) == 0 {
+	kind, network := FileSystem(dir)
+	switch {
+	case network, p.Changed%int64(time.Millisecond) == 0:
 		return false
-	}
-	if _, network := FileSystem(dir); network {
-		return false
-	}
-	if p.Changed > Tick() {
+	case p.Changed > Tick() && (kind == "ext4" || kind == "xfs" || kind == "btrfs"):
 		return true
 	}
 	return p.Quiet(20 * time.Millisecond)

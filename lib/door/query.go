@@ -3,7 +3,9 @@ package door
 import (
 	"context"
 	"iter"
+	"strings"
 
+	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/record"
 )
 
@@ -57,4 +59,26 @@ func known(ctx context.Context, doors []*Door, who string) (err error) {
 		}
 	}
 	return err
+}
+
+// At returns the query of one room, which may be named after the label of its
+// space; of labels that fit, the longest counts.
+func At(spot, space string) (Query, error) {
+	if space != "" || !strings.Contains(spot, "/") {
+		return Query{Space: space, Rooms: []string{spot}}, nil
+	}
+	q := Query{Rooms: []string{spot}}
+	machine, err := home.Open()
+	if err != nil {
+		return q, nil // no labels
+	}
+	spaces, _, err := machine.Spaces()
+	longest := 0
+	for _, s := range spaces {
+		if room, ok := strings.CutPrefix(spot, s.Label+"/"); ok && len(s.Label) > longest {
+			longest = len(s.Label)
+			q = Query{Space: s.Root, Rooms: []string{room}}
+		}
+	}
+	return q, err
 }

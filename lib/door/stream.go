@@ -127,3 +127,18 @@ func (s *Stream) Replay(show func(*Door, store.Key, store.Part) error) func(reco
 		return nil, err
 	}
 }
+
+// Turn takes a turn on each offer record.
+func (s *Stream) Turn(take func(*Door, record.Offer) (any, error)) func(record.Line) (any, error) {
+	return func(line record.Line) (any, error) {
+		var o record.Offer
+		if err := line.Decode(&o); err != nil {
+			return nil, err
+		}
+		d, err := s.at(o.Root)
+		if err != nil {
+			return nil, err
+		}
+		return take(d, o)
+	}
+}

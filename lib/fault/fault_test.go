@@ -123,3 +123,14 @@ func TestFactsAreAdded(t *testing.T) {
 		t.Error("a version nobody has set")
 	}
 }
+
+func TestWhatWrapsAFaultIsSaid(t *testing.T) {
+	inner := fault.New(fault.InvalidName, "invalid").WithHint("h").In("r")
+	f := fault.From(fmt.Errorf("participants.yaml:4: %w", inner))
+	if f.Message != "participants.yaml:4: invalid" || f.Code != fault.InvalidName || f.Hint != "h" || f.Thread != "r" {
+		t.Errorf("got %+v", f)
+	}
+	if inner.Message != "invalid" {
+		t.Errorf("the fault that was wrapped became %+v", inner)
+	}
+}

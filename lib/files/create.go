@@ -147,6 +147,9 @@ func (r room) create(config []byte) error {
 		if err := disk.Mkdir(filepath.Join(temp, filepath.Base(r.tx))); err != nil {
 			return err
 		}
+		if err := disk.MakeLock(filepath.Join(temp, filepath.Base(r.lock))); err != nil {
+			return err
+		}
 		return disk.Create(filepath.Join(temp, filepath.Base(r.config)), config)
 	})
 }

@@ -41,6 +41,10 @@ func (s *Store) Inspect(ctx context.Context, root string, fix bool, found func(r
 	in := &inspection{ctx: ctx, root: root, fix: fix, wait: s.wait(), found: found}
 	in.place()
 	space, err := readSpace(root)
+	if space.version > Version {
+		in.fail("space", err.Error(), "use a newer substrate; nothing more was looked at")
+		return
+	}
 	if err != nil {
 		in.fail("space", err.Error(), "repair "+spaceConfig(root)+" by hand; transcripts can be read meanwhile")
 	} else {
@@ -193,16 +197,16 @@ func (in *inspection) temporaries(dir string) {
 // pending looks for an interrupted post.
 func (in *inspection) pending(r room) {
 	check := "interrupted post in " + r.Room
+	var v verdict
+	var intent intent
 	pending, err := r.pending()
-	if err != nil {
-		in.fail(check, err.Error(), "")
-		return
+	if err == nil {
+		config, unread := read(r.config)
+		if pending == nil || unread != nil {
+			return
+		}
+		v, intent, err = r.judge(pending, config)
 	}
-	config, err := read(r.config)
-	if pending == nil || err != nil {
-		return
-	}
-	v, intent, err := r.judge(pending, config)
 	switch {
 	case err != nil:
 		aside := filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now()))

@@ -78,10 +78,13 @@ func marker(entry, outcome string) []byte {
 // pending returns what the pointer holds, nil when there is none.
 func (r room) pending() ([]byte, error) {
 	data, err := read(r.pointer())
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, r.wedged("the pending record cannot be read: %w", err)
 	}
-	return data, err
+	return data, nil
 }
 
 // parseIntent refuses a record that nothing may be done about.
@@ -90,6 +93,8 @@ func (r room) parseIntent(data []byte) (intent, error) {
 	err := yaml.Unmarshal(data, &in)
 	_, named := transcript.ParseName(in.Entry)
 	switch {
+	case errors.As(err, new(*yaml.TypeError)):
+		return in, r.wedged("the pending record is not one")
 	case err != nil:
 		return in, r.wedged("the pending record does not parse: %w", err)
 	case len(bytes.TrimSpace(data)) == 0:

@@ -36,10 +36,12 @@ const maxConfig = 4 << 20
 // Store keeps rooms in directories. The zero Store is ready for use.
 type Store struct {
 	Wait time.Duration // for a lock, before busy; 0 means DefaultWait, less means not at all
-	Scan time.Duration // how often watches look without being woken; 0 means wake's default
+
+	// Events is what watches are woken by; several stores may share it. nil means
+	// one of its own.
+	Events *wake.Hub
 
 	once sync.Once
-	hub  *wake.Hub
 }
 
 var _ store.Store = (*Store)(nil)

@@ -4,22 +4,25 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"slices"
 
+	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/name"
 	"github.com/substrate-tools/substrate/lib/store"
 	"github.com/substrate-tools/substrate/lib/wake"
 )
 
-// events returns what all watches of the store share.
+// events returns what the store's watches are woken by.
 func (s *Store) events() *wake.Hub {
-	s.once.Do(func() { s.hub = wake.NewHub(s.Scan) })
-	return s.hub
+	s.once.Do(func() {
+		if s.Events == nil {
+			s.Events = wake.NewHub(0)
+		}
+	})
+	return s.Events
 }
 
-// Notice says why watches only scan, "" while they are woken.
-func (s *Store) Notice() string { return s.events().Notice() }
-
-// Watch yields a room whose directory may have changed.
+// Watch yields a room that may have changed.
 func (s *Store) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, error] {
 	return func(yield func(store.Key, error) bool) {
 		if key.Room == "" {
@@ -42,44 +45,76 @@ func (s *Store) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, e
 	}
 }
 
-// watchSpace watches every room of a space, and for rooms to come.
+// spaceWatch watches every room of a space, and for rooms to come.
+type spaceWatch struct {
+	root string
+	w    *wake.Watch
+	seen map[string][2]disk.Print // by room: its directory's, its config's
+}
+
 func (s *Store) watchSpace(ctx context.Context, root string, yield func(store.Key, error) bool) {
-	whole := store.Key{Space: root}
 	if err := checkSpace(root); err != nil {
-		yield(whole, err)
+		yield(store.Key{Space: root}, err)
 		return
 	}
-	top := threads(root)
-	w := s.events().Watch(top)
-	defer w.Close()
-	changed, all := []string{top}, true
-	for {
-		for _, dir := range changed {
-			if dir != top {
-				continue
-			}
-			names, err := rooms(root)
-			if err != nil && !yield(whole, err) {
-				return
-			}
-			for _, room := range names {
-				w.Add(roomAt(store.Key{Space: root, Room: room}).dir)
-			}
-			all = true
-		}
-		if all && !yield(whole, nil) {
+	sw := &spaceWatch{root: root, w: s.events().Watch(threads(root)), seen: map[string][2]disk.Print{}}
+	defer sw.w.Close()
+	sw.rooms()
+	more := yield(store.Key{Space: root}, nil)
+	for more {
+		dirs, scan, err := sw.w.Next(ctx)
+		if err != nil {
+			yield(store.Key{Space: root}, err)
 			return
 		}
-		for _, dir := range changed {
-			room, ok := name.FromComponent(filepath.Base(dir))
-			if !all && ok && !yield(store.Key{Space: root, Room: room}, nil) {
-				return
-			}
-		}
-		var err error
-		if changed, all, err = w.Next(ctx); err != nil {
-			yield(whole, err)
-			return
+		for room := range sw.changed(dirs, scan) {
+			more = more && yield(store.Key{Space: root, Room: room}, nil)
 		}
 	}
+}
+
+// changed returns the rooms to look at again.
+func (sw *spaceWatch) changed(dirs []string, scan bool) map[string]bool {
+	again := map[string]bool{}
+	if scan || slices.Contains(dirs, threads(sw.root)) {
+		for _, room := range sw.rooms() {
+			again[room] = true
+		}
+	}
+	if scan {
+		return again // all of them were looked at
+	}
+	for _, dir := range dirs {
+		if room, ok := name.FromComponent(filepath.Base(dir)); ok && dir != threads(sw.root) {
+			again[room] = true
+		}
+	}
+	return again
+}
+
+// rooms watches every room there is now, and returns those that are new or whose
+// prints have changed: two looks a room, and no reading.
+func (sw *spaceWatch) rooms() (changed []string) {
+	names, _ := rooms(sw.root) // a directory that cannot be read now may be later
+	there := map[string]bool{}
+	for _, room := range names {
+		r := roomAt(store.Key{Space: sw.root, Room: room})
+		now := [2]disk.Print{disk.PrintAt(r.dir), disk.PrintAt(r.config)}
+		before, known := sw.seen[room]
+		if !known {
+			sw.w.Add(r.dir)
+		}
+		if !known || now != before || now[0] == (disk.Print{}) {
+			changed = append(changed, room)
+		}
+		sw.seen[room], there[room] = now, true
+	}
+	for room := range sw.seen {
+		if !there[room] {
+			sw.w.Remove(roomAt(store.Key{Space: sw.root, Room: room}).dir)
+			delete(sw.seen, room)
+			changed = append(changed, room)
+		}
+	}
+	return changed
 }

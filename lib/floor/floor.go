@@ -105,13 +105,14 @@ func (s State) speakable(who string) error {
 
 // CheckTopic refuses, with bad_input, a topic that is not one line of valid text.
 func CheckTopic(topic string) error {
-	switch i := strings.IndexFunc(topic, unicode.IsControl); {
+	breaks := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
+	switch i := strings.IndexFunc(topic, breaks); {
 	case strings.TrimSpace(topic) == "":
 		return fault.New(fault.BadInput, "empty topic")
 	case strings.ToValidUTF8(topic, "") != topic:
 		return fault.New(fault.BadInput, "topic is not valid UTF-8")
 	case i >= 0:
-		return fault.New(fault.BadInput, "topic has a control character at byte %d", i).
+		return fault.New(fault.BadInput, "topic has a line break or control character at byte %d", i).
 			WithHint("a topic is one line of text")
 	}
 	return nil

@@ -56,10 +56,12 @@ func (h Home) doc(file string) (*yamldoc.Doc, error) {
 	return doc, nil
 }
 
+func (h Home) make() error { return os.MkdirAll(h.dir, 0o700) }
+
 // change edits one of the files under its lock. A file that does not parse is
 // left alone.
 func (h Home) change(ctx context.Context, file string, edit func(*yamldoc.Doc) error) error {
-	if err := os.MkdirAll(h.dir, 0o700); err != nil {
+	if err := h.make(); err != nil {
 		return err
 	}
 	unlock, err := disk.Lock(ctx, filepath.Join(h.dir, "."+file+".lock"), 10*time.Second)

@@ -3,7 +3,9 @@ package home
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -104,7 +106,11 @@ func (h Home) Add(ctx context.Context, label, root string) (string, error) {
 		if err != nil {
 			return err
 		}
-		for known, at := range have {
+		for _, known := range slices.Sorted(maps.Keys(have)) {
+			at := have[known]
+			if !name.Valid(known) {
+				continue // skipped by everybody
+			}
 			if at == root && label != "" && label != known {
 				return fault.New(fault.Exists, "registered already as %q: %q", known, root).
 					WithHint("substrate-spaces remove %s", known)
@@ -164,9 +170,10 @@ func (h Home) Remove(ctx context.Context, labelOrRoot string) (Space, error) {
 		if err != nil {
 			return err
 		}
-		for label, root := range taken {
-			if label == labelOrRoot || root == labelOrRoot {
+		for _, label := range slices.Sorted(maps.Keys(taken)) {
+			if root := taken[label]; label == labelOrRoot || root == labelOrRoot {
 				gone = Space{label, root}
+				break
 			}
 		}
 		if gone.Label == "" {

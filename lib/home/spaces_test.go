@@ -157,3 +157,11 @@ func TestABadItemIsSkippedAndNamed(t *testing.T) {
 		t.Errorf("it cannot be removed: %v, %v", gone, err)
 	}
 }
+
+func TestARootUnderABadLabelGetsAGoodOne(t *testing.T) {
+	h := machine(t, map[string]string{"spaces.yaml": "spaces:\n  Bad_Label: /w/atlas\n"})
+	label, err := h.Add(t.Context(), "", "/w/atlas")
+	if label != "atlas" || err != nil || h.Label("/w/atlas") != "atlas" {
+		t.Errorf("got %q, %v; listed as %q", label, err, h.Label("/w/atlas"))
+	}
+}

@@ -48,24 +48,34 @@ type Index struct {
 // Open takes a snapshot of the entries in dir. cache names the file in which
 // they may be remembered; it is read, not written.
 func Open(dir, cache string) (*Index, error) {
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return nil, err
-	}
-	file, head := load(cache)
-	x := &Index{dir: dir, Print: disk.PrintOf(info), file: file, head: head}
-	if file != nil && head.settled && head.dir == x.Print && x.Print != (disk.Print{}) {
-		return x, nil
+	var x *Index
+	// A writer publishes first and remembers then, some microseconds later: who
+	// comes between is better off waiting for that than listing everything.
+	for range 8 {
+		x = &Index{dir: dir}
+		info, err := os.Lstat(dir)
+		if err != nil {
+			return nil, err
+		}
+		x.Print = disk.PrintOf(info)
+		x.file, x.head = load(cache)
+		if x.file == nil || x.Print == (disk.Print{}) {
+			break
+		}
+		if x.head.settled && x.head.dir == x.Print {
+			return x, nil
+		}
+		if x.Print.Quiet(0) {
+			break // it is not so new that anybody could be just about to
+		}
+		time.Sleep(200 * time.Microsecond)
 	}
 	known := x.known()
 	x.Close()
 	// A directory that changed within this tick of the clock may change again
 	// without showing it, while it is being listed.
 	x.Print.Quiet(20 * time.Millisecond)
-	if info, err = os.Lstat(dir); err != nil {
-		return nil, err
-	}
-	x.Print = disk.PrintOf(info)
+	x.Print = disk.PrintAt(dir)
 	return x, x.list(known)
 }
 
@@ -112,10 +122,15 @@ func (x *Index) list(known map[string]row) error {
 	if err != nil {
 		return err
 	}
+	dir, err := disk.OpenDir(x.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
 	rows := make([]row, len(found))
 	errs := make([]error, len(found))
 	parallel(len(found), func(i int) {
-		rows[i], errs[i] = measure(x.dir, found[i], known)
+		rows[i], errs[i] = measure(dir, found[i], known)
 	})
 	x.mem, x.head = x.mem[:0], header{dir: x.Print}
 	for i, r := range rows {
@@ -164,11 +179,11 @@ func Names(dir string) ([]transcript.Entry, error) {
 }
 
 // measure returns the row of an entry, from what is known if its print agrees.
-func measure(dir string, e transcript.Entry, known map[string]row) (row, error) {
-	if r, ok := known[e.Name]; ok && disk.PrintAt(path(dir, e.Name)) == r.print {
+func measure(dir disk.Dir, e transcript.Entry, known map[string]row) (row, error) {
+	if r, ok := known[e.Name]; ok && dir.Print(e.Name) == r.print {
 		return r, nil
 	}
-	r, err := fetch(dir, e)
+	r, err := fetch(dir.Path, e)
 	r.Body, r.File = "", nil // a whole room of them would not fit
 	return r, err
 }

@@ -25,7 +25,7 @@ func (x *Index) Publish(cache string, added *transcript.Entry, change func() err
 		return nil
 	}
 	if added != nil {
-		r, err := measure(x.dir, *added, nil)
+		r, err := measure(disk.Dir{Path: x.dir}, *added, nil)
 		if err != nil {
 			return nil
 		}

@@ -43,7 +43,7 @@ func problem(s string) string {
 	}
 	for i, r := range s {
 		if !letter(r) && r != '-' && r != '/' && r != '.' {
-			return describe(r, i)
+			return describe(s[i:], i)
 		}
 	}
 	switch {
@@ -63,8 +63,9 @@ func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
 
 // describe names an unwelcome character by its code point, since a look-alike
 // letter or a control character would not tell itself apart when shown.
-func describe(r rune, offset int) string {
-	if r == utf8.RuneError {
+func describe(s string, offset int) string {
+	r, width := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError && width == 1 {
 		return fmt.Sprintf("is not valid UTF-8 at byte %d", offset)
 	}
 	return fmt.Sprintf("has %U at byte %d", r, offset)

@@ -46,6 +46,7 @@ var invalid = []struct{ name, says string }{
 	{"dan\u200b", "has U+200B at byte 3"},
 	{"d\u00e4n", "has U+00E4 at byte 1"},
 	{"dan\u0660", "has U+0660 at byte 3"}, // a digit to unicode, not to us
+	{"a\ufffd", "has U+FFFD at byte 1"},   // valid, for all it stands for
 	{"a\xff", "is not valid UTF-8 at byte 1"},
 	{"\xc3", "is not valid UTF-8 at byte 0"},
 	{"ab\xe2\x82", "is not valid UTF-8 at byte 2"},

@@ -38,7 +38,7 @@ func (l Line) Decode(v any) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
-		return fault.New(fault.BadInput, "line %d: %q cannot be a %s", l.Number, mistyped.Field, mistyped.Value)
+		return fault.New(fault.BadInput, "line %d: wrong kind of value for %q: %s", l.Number, mistyped.Field, mistyped.Value)
 	case err != nil:
 		return l.bad(err)
 	}
@@ -88,13 +88,13 @@ func (r *Reader) Next() (Line, error) {
 	}
 }
 
-// line reads one line of any length but keeps at most MaxLine of it.
+// line reads one line of any length but keeps little more than MaxLine of it.
 func (r *Reader) line() ([]byte, error) {
 	var line []byte
 	long := false
 	for {
 		part, err := r.in.ReadSlice('\n')
-		if long = long || len(line)+len(part) > MaxLine+1; !long {
+		if long = long || len(line)+len(part) > MaxLine+len("\r\n"); !long {
 			line = append(line, part...)
 		}
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -103,7 +103,8 @@ func (r *Reader) line() ([]byte, error) {
 		if errors.Is(err, io.EOF) && (len(line) > 0 || long) {
 			err = nil
 		}
-		if r.number++; err == nil && long {
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		if r.number++; err == nil && (long || len(line) > MaxLine) {
 			err = fault.New(fault.TooLarge, "line %d: record is longer than 16 MiB", r.number)
 		}
 		return line, err

@@ -81,9 +81,14 @@ func TestReaderLimit(t *testing.T) {
 	if want := []string{"1 a", "2 too_large", "3 b"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	got = all(t, strings.NewReader(padded(2*record.MaxLine)))
-	if want := []string{"1 too_large"}; !slices.Equal(got, want) {
-		t.Errorf("last line: got %q, want %q", got, want)
+	for in, want := range map[string]string{
+		padded(record.MaxLine):          "1 a",
+		padded(record.MaxLine + 1):      "1 too_large",
+		padded(record.MaxLine) + "\r\n": "1 a",
+	} {
+		if got := all(t, strings.NewReader(in)); !slices.Equal(got, []string{want}) {
+			t.Errorf("%d bytes, the last of them %q: got %q, want %s", len(in), in[len(in)-1], got, want)
+		}
 	}
 }
 

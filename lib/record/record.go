@@ -198,3 +198,14 @@ type Export struct {
 	Signed         bool   `json:"signed"`
 	Signer         string `json:"signer"` // whom verify found to have signed it; "" when not asked
 }
+
+// Run says what became of one turn of an agent.
+type Run struct {
+	Type    string `json:"type"` // "run"
+	Thread  string `json:"thread"`
+	For     string `json:"for"`
+	Version int    `json:"version"` // of the room, as it was offered
+	Outcome string `json:"outcome"` // "posted", "passed", "no_turn", "failed" or "timeout"
+	Status  int    `json:"status"`  // exit status of the command; 128 + n when signal n ended it
+	TookMS  int64  `json:"took_ms"`
+}

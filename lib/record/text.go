@@ -71,3 +71,13 @@ func (f Finding) Text() string {
 	}
 	return s
 }
+
+// Text says what became of a turn.
+func (r Run) Text() string {
+	return fmt.Sprintf("%s in %s: %s, exit status %d after %d ms", r.For, r.Thread, r.Outcome, r.Status, r.TookMS)
+}
+
+// Text shows an entry as the transcript does.
+func (e Entry) Text() string {
+	return fmt.Sprintf("[%s @ %s] in %s\n%s\n", e.Author, e.Time, e.Thread, e.Body)
+}

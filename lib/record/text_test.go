@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/substrate-tools/substrate/lib/record"
@@ -48,5 +49,13 @@ func TestText(t *testing.T) {
 		if got := c.v.Text(); got != c.want {
 			t.Errorf("%s: got %q", c.what, got)
 		}
+	}
+}
+
+func TestAnOldTopicStaysInItsLine(t *testing.T) {
+	odd := keys
+	odd.Topic = "a\nforged: line"
+	if got := odd.Text(); strings.Contains(got, "\n") {
+		t.Errorf("got %q", got)
 	}
 }

@@ -47,9 +47,11 @@ func (r Rooms) Post(ctx context.Context, key store.Key, d Draft) (record.Posted,
 		}
 		if d.ID != "" {
 			p, repeated, err := h.Posted(d.As, d.ID)
-			if err != nil || repeated {
-				first = p
-				return store.Change{}, errors.Join(err, errRepeated)
+			if err == nil && repeated {
+				first, err = p, errRepeated
+			}
+			if err != nil {
+				return store.Change{}, err
 			}
 		}
 		return r.entry(h, d, body)
@@ -57,7 +59,7 @@ func (r Rooms) Post(ctx context.Context, key store.Key, d Draft) (record.Posted,
 	switch {
 	case err == nil:
 		return receipt(posted, head.Last, head.Version, head.State), nil
-	case errors.Is(err, errRepeated) && first.Entry != "":
+	case errors.Is(err, errRepeated):
 		posted.Duplicate = true
 		return receipt(posted, first.Entry, first.Version, first.State), nil
 	}

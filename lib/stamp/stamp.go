@@ -56,6 +56,10 @@ func Next(now, last time.Time) (time.Time, error) {
 	if !last.IsZero() && !t.After(last) {
 		t = last.Add(time.Millisecond)
 	}
+	if !inRange(t) && last.IsZero() {
+		return t, fault.New(fault.Corrupt, "the clock is outside the years 1970 to 9998: %s", Record(now)).
+			WithHint("set the clock")
+	}
 	if !inRange(t) {
 		return t, fault.New(fault.Corrupt, "no entry time is left after %q", Entry(last)).
 			WithHint("the last entry is dated too far ahead; substrate-doctor names it")

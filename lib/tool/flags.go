@@ -1,9 +1,11 @@
 package tool
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -49,6 +51,7 @@ func (c *Call) AllSpaces() *bool {
 	c.share("-A, --all-spaces", "every space in this machine's registry")
 	all := c.Flags.Bool("all-spaces", false, "")
 	c.Flags.BoolVar(all, "A", false, "")
+	c.Exclude("A", "all-spaces") // two names for one flag
 	return all
 }
 
@@ -57,8 +60,11 @@ func (c *Call) Count(name string) **int {
 	var n *int
 	c.Flags.Func(name, "", func(s string) error {
 		v, err := strconv.Atoi(s)
+		if err != nil {
+			return errors.New("not a number")
+		}
 		n = &v
-		return err
+		return nil
 	})
 	return &n
 }
@@ -166,6 +172,13 @@ func (b *Body) Read() (string, error) {
 		defer f.Close()
 		in = f
 	}
-	data, err := io.ReadAll(io.LimitReader(in, int64(b.limit)+1))
+	limit := int64(b.limit)
+	if limit < math.MaxInt64 {
+		limit++
+	}
+	data, err := io.ReadAll(io.LimitReader(in, limit))
+	if err != nil && b.file != "" {
+		err = fault.New(fault.BadInput, "%w", err)
+	}
 	return string(data), err
 }

@@ -6,6 +6,7 @@ package tool
 import (
 	"bufio"
 	"cmp"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -95,6 +96,8 @@ func (c *Call) end(err error) int {
 		return fault.StatusOK
 	case errors.Is(err, syscall.EPIPE):
 		return 128 + int(syscall.SIGPIPE)
+	case errors.Is(err, context.Canceled): // see Interruptible
+		return 128 + int(syscall.SIGINT)
 	}
 	c.report(fault.From(err))
 	return fault.From(err).Code.Status()
@@ -107,7 +110,7 @@ func (c *Call) report(f *fault.Error) {
 		os.Stderr.Write(line)
 		return
 	}
-	c.Notice("%s", f.Message)
+	c.Notice("%s", record.OneLine(f.Message))
 	if f.Hint != "" {
 		c.Notice("hint: %s", f.Hint)
 	}

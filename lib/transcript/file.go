@@ -28,7 +28,7 @@ func File(e Entry) []byte {
 // scalar quotes a name that YAML would read as something other than a string:
 // a number, a date, or one of its words.
 func scalar(s string) string {
-	if strings.Trim(s, "0123456789-./abcdefx") == "" {
+	if strings.Trim(s, "0123456789-./abcdefox") == "" {
 		return `"` + s + `"`
 	}
 	switch s {

@@ -24,7 +24,7 @@ func TestFileIsWrittenAsTheFormatSays(t *testing.T) {
 func TestOddAuthorsAreQuotedInFrontMatter(t *testing.T) {
 	for _, author := range []string{
 		"no", "yes", "on", "off", "y", "n", "true", "false", "null",
-		"0", "7", "0123", "1.5", "1e3", "1.5e3", "12e-3", "0x1f", "0xcafe", "0b11", "2026-01-01", "2026-07-06",
+		"0", "7", "0123", "1.5", "1e3", "1.5e3", "12e-3", "0x1f", "0xcafe", "0b11", "0o17", "2026-01-01", "2026-07-06",
 	} {
 		e := transcript.Entry{Author: author, Time: noon, Body: "x"}
 		if got := string(transcript.File(e)); !strings.Contains(got, "\nauthor: \""+author+"\"\n") {

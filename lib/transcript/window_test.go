@@ -96,3 +96,10 @@ func TestWriteTextStopsAtAnError(t *testing.T) {
 		t.Errorf("got %v after %d writes", err, full.n)
 	}
 }
+
+func TestWriteTextOfNothingIsANewline(t *testing.T) {
+	var w writes
+	if err := transcript.WriteText(&w, seq(nil, nil), 0); err != nil || w.text.String() != "\n" {
+		t.Errorf("got %q, %v", w.text.String(), err)
+	}
+}

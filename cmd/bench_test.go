@@ -1,0 +1,344 @@
+//go:build bench && unix
+
+// The measurements of design/performance.md, side by side, in one table. Nothing here passes or fails by the
+// clock: machines are noisy, and what is quoted are ratios to floors measured in the same run, one sample of
+// the floor beside each sample of the work.
+//
+// scripts/bench runs it. Its flags, behind -args:
+//
+//	-max N     the largest room, in entries (default 100000)
+//	-idle D    also watch an idle room for D
+package cmd_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	libdisk "github.com/substrate-tools/substrate/lib/disk" // a crash test has a disk of its own
+)
+
+var (
+	largest = flag.Int("max", 100_000, "the largest room, in entries")
+	idle    = flag.Duration("idle", 0, "also watch an idle room for so long")
+)
+
+// A line is one measurement.
+type line struct {
+	Work    string         `json:"work"`
+	Size    int            `json:"size"` // entries, or what the work names; -1 for neither
+	Count   int            `json:"samples"`
+	Median  time.Duration  `json:"median_ns"`
+	Worst   time.Duration  `json:"worst_ns"`
+	Floor   string         `json:"floor"` // "" for none
+	FloorNS time.Duration  `json:"floor_ns"`
+	Ratio   float64        `json:"ratio"`          // median to the floor's
+	Over10  float64        `json:"over_10"`        // median to that of the same work in the smallest room
+	Peak    int64          `json:"peak_kib"`       // memory of the whole process; 0: not measured
+	Calls   map[string]int `json:"calls,omitzero"` // system calls
+	Peer    string         `json:"peer_quoted"`
+	Target  string         `json:"target"`
+	Met     *bool          `json:"met"` // null: no target, or not measured
+	Note    string         `json:"note"`
+}
+
+// bench is one run.
+type bench struct {
+	*testing.B
+	dir    string // everything is below it
+	prog   string // a copy of the programs, so that somebody who builds meanwhile does not pull them away
+	env    []string
+	null   *os.File
+	stderr *os.File
+	body   *os.File // what is posted
+	lines  []*line
+	began  time.Time
+}
+
+func BenchmarkSubstrate(b *testing.B) {
+	m := begun(b)
+	load := loadavg()
+	m.makeRooms()
+	m.starts()
+	m.posts()
+	m.reads()
+	m.foreign()
+	m.wakes()
+	m.watcher()
+	m.crowd()
+	m.many()
+	m.later()
+	m.report(m.targets(), load)
+}
+
+func begun(b *testing.B) *bench {
+	m := &bench{B: b, dir: b.TempDir(), began: time.Now()}
+	m.prog = filepath.Join(m.dir, "bin")
+	m.must(os.Mkdir(m.prog, 0o777))
+	m.must(exec.Command("sh", "-c", `cp "$1"/substrate-* "$2"`, "sh", bin, m.prog).Run())
+	m.compile("bare", bareSource)
+	m.compile("peak", peakSource)
+	m.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.dir, "SUBSTRATE_HOME=" + m.dir + "/home"}
+	var err error
+	m.null, err = os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	m.must(err)
+	m.stderr, err = os.Create(filepath.Join(m.dir, "stderr"))
+	m.must(err)
+	m.must(os.WriteFile(filepath.Join(m.dir, "body"), []byte(bodyOf(1, 300)+"\n"), 0o666))
+	m.body, err = os.Open(filepath.Join(m.dir, "body"))
+	m.must(err)
+	return m
+}
+
+// The floor of every program, and one that says how much memory another takes: a child begins with the peak
+// of whoever starts it, and ours is large.
+const (
+	bareSource = `package main
+
+func main() {}
+`
+	peakSource = `package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+func main() {
+	c := exec.Command(os.Args[1], os.Args[2:]...)
+	c.Stderr = os.Stderr
+	if err := c.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss)
+}
+`
+)
+
+func (m *bench) compile(name, source string) {
+	file := filepath.Join(m.dir, name+".go")
+	m.must(os.WriteFile(file, []byte(source), 0o666))
+	out, err := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(m.dir, name), file).CombinedOutput()
+	if err != nil {
+		m.Fatalf("cannot build %s: %v\n%s", file, err, out)
+	}
+}
+
+func (m *bench) must(err error) {
+	if err != nil {
+		m.Helper()
+		m.Fatal(err)
+	}
+}
+
+func (m *bench) progress(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "bench: %5.1fs  %s\n", time.Since(m.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// command readies a program: ours by its name without substrate-, another by its path.
+func (m *bench) command(prog string, args ...string) *exec.Cmd {
+	if !filepath.IsAbs(prog) {
+		prog = filepath.Join(m.prog, "substrate-"+prog)
+	}
+	c := exec.Command(prog, args...)
+	// Files all, so that nothing of ours copies while the program is timed.
+	c.Env, c.Dir, c.Stdin, c.Stdout, c.Stderr = m.env, m.dir, m.body, m.null, m.stderr
+	return c
+}
+
+// run runs a program to its end, which must be a good one.
+func (m *bench) run(prog string, args ...string) {
+	m.body.Seek(0, io.SeekStart)
+	if err := m.command(prog, args...).Run(); err != nil {
+		said, _ := os.ReadFile(m.stderr.Name())
+		m.Fatalf("%s %s: %v\n%s", prog, strings.Join(args, " "), err, said)
+	}
+}
+
+// program is run, for the measures.
+func (m *bench) program(prog string, args ...string) func() {
+	return func() { m.run(prog, args...) }
+}
+
+func (m *bench) bare() { m.run(filepath.Join(m.dir, "bare")) }
+
+// peak returns the most memory a program takes, in KiB.
+func (m *bench) peak(prog string, args ...string) int64 {
+	args = append([]string{filepath.Join(m.prog, "substrate-"+prog)}, args...)
+	c := m.command(filepath.Join(m.dir, "peak"), args...)
+	c.Stdout = nil
+	out, err := c.Output()
+	m.must(err)
+	var n int64
+	_, err = fmt.Sscan(string(out), &n)
+	m.must(err)
+	if darwin {
+		n /= 1024
+	}
+	return n
+}
+
+// A floor is what the work is compared with.
+type floor struct {
+	name string
+	do   func()
+}
+
+func (m *bench) bareFloor() floor    { return floor{"bare program", m.bare} }
+func (m *bench) publishFloor() floor { return floor{"durable publish", m.publish} }
+
+// publish is one durable publish, next to the rooms.
+func (m *bench) publish() {
+	dir := filepath.Join(m.dir, "floor")
+	data := make([]byte, 1000)
+	temp, final := filepath.Join(dir, "temp"), filepath.Join(dir, "final")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	m.must(err)
+	_, err = f.Write(data)
+	m.must(errors.Join(err, f.Sync(), f.Close(), os.Rename(temp, final)))
+	d, err := os.Open(dir)
+	m.must(err)
+	m.must(errors.Join(d.Sync(), d.Close()))
+}
+
+// timed returns how long do takes.
+func timed(do func()) time.Duration {
+	start := time.Now()
+	do()
+	return time.Since(start)
+}
+
+// measure adds a line about work that is done n times, beside its floor.
+func (m *bench) measure(what string, size, n int, f floor, work func()) *line {
+	var took, least []time.Duration
+	for range n {
+		if f.do != nil {
+			least = append(least, timed(f.do))
+		}
+		took = append(took, timed(work))
+	}
+	return m.add(what, size, took, f.name, least)
+}
+
+// add adds a line about samples.
+func (m *bench) add(what string, size int, took []time.Duration, floor string, least []time.Duration) *line {
+	l := &line{Work: what, Size: size, Count: len(took), Median: median(took), Worst: slices.Max(took)}
+	if len(least) > 0 {
+		l.Floor, l.FloorNS = floor, median(least)
+		l.Ratio = float64(l.Median) / float64(l.FloorNS)
+	}
+	if first := m.line(what, sizes[0]); first != nil && size > sizes[0] {
+		l.Over10 = float64(l.Median) / float64(first.Median)
+	}
+	l.Peer = peers[what][size]
+	m.lines = append(m.lines, l)
+	return l
+}
+
+func (m *bench) line(work string, size int) *line {
+	for _, l := range m.lines {
+		if l.Work == work && l.Size == size {
+			return l
+		}
+	}
+	return nil
+}
+
+func median(d []time.Duration) time.Duration {
+	d = slices.Clone(d)
+	slices.Sort(d)
+	return d[len(d)/2]
+}
+
+// report writes the table and the targets to bin/bench.txt, and the lines to bin/bench.jsonl.
+func (m *bench) report(targets []string, load string) {
+	var text strings.Builder
+	kind, _ := libdisk.FileSystem(m.dir)
+	fmt.Fprintf(&text, "%s, file system %s, load %s before and %s after, %.0f s\n\n",
+		machine(), kind, load, loadavg(), time.Since(m.began).Seconds())
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "entries\tmedian\tworst\tx floor\tfloor\tx smallest\tpeak MiB\tpeer (quoted)\t  work\t")
+	for _, l := range m.lines {
+		fmt.Fprintln(w, l.cells())
+	}
+	w.Flush()
+	text.WriteString("\n" + strings.Join(targets, "\n") + "\n")
+	m.must(os.WriteFile(filepath.Join(root, "bin", "bench.txt"), []byte(leftLast(text.String())), 0o666))
+	var records strings.Builder
+	enc := json.NewEncoder(&records)
+	enc.SetEscapeHTML(false)
+	for _, l := range m.lines {
+		m.must(enc.Encode(l))
+	}
+	m.must(os.WriteFile(filepath.Join(root, "bin", "bench.jsonl"), []byte(records.String()), 0o666))
+	m.progress("done")
+}
+
+// lastCell stands before the text that is not aligned.
+const lastCell = "\x01"
+
+func (l *line) cells() string {
+	size, ratio, over, peak := "", "", "", ""
+	if l.Size >= 0 {
+		size = thousands(l.Size)
+	}
+	if l.Ratio > 0 {
+		ratio = fmt.Sprintf("%.2f", l.Ratio)
+	}
+	if l.Over10 > 0 {
+		over = fmt.Sprintf("%.2f", l.Over10)
+	}
+	if l.Peak > 0 {
+		peak = fmt.Sprintf("%.1f", float64(l.Peak)/1024)
+	}
+	median, worst, least := millis(l.Median), millis(l.Worst), millis(l.FloorNS)
+	if l.Count == 0 {
+		median, worst, least = "-", "-", ""
+	}
+	if l.FloorNS == 0 {
+		least = ""
+	}
+	work := l.Work
+	if l.Floor != "" {
+		work += " / " + l.Floor
+	}
+	if l.Note != "" {
+		work += ": " + l.Note
+	}
+	cells := []string{size, median, worst, ratio, least, over, peak, l.Peer, lastCell, work}
+	return strings.Join(cells, "\t")
+}
+
+// leftLast takes the mark out that kept the table's last column from being aligned to the right.
+func leftLast(s string) string { return strings.ReplaceAll(s, lastCell, "") }
+
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms < 1:
+		return fmt.Sprintf("%.3f ms", ms)
+	case ms < 100:
+		return fmt.Sprintf("%.1f ms", ms)
+	}
+	return fmt.Sprintf("%.0f ms", ms)
+}
+
+func thousands(n int) string {
+	if n >= 1000 && n%1000 == 0 {
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprint(n)
+}

@@ -1,0 +1,19 @@
+package attend
+
+import (
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// dieTogether makes the kernel kill the command when we are killed, so that a
+// restarted attendee does not find its predecessor's agent still at work.
+func dieTogether(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// startAndWait keeps to one thread, since the kernel takes the end of the thread
+// that started a child for the end of its parent.
+func startAndWait(cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return cmd.Run()
+}
