@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -221,10 +222,25 @@ func timed(do func()) time.Duration {
 	return time.Since(start)
 }
 
+// patience is how long one line may take, once it has a few samples: slow work needs no more of them.
+const patience = 6 * time.Second
+
+// samples yields up to n times, until patience is at its end.
+func samples(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		begun := time.Now()
+		for i := range n {
+			if i >= 3 && time.Since(begun) > patience || !yield(i) {
+				return
+			}
+		}
+	}
+}
+
 // measure adds a line about work that is done n times, beside its floor.
 func (m *bench) measure(what string, size, n int, f floor, work func()) *line {
 	var took, least []time.Duration
-	for range n {
+	for range samples(n) {
 		if f.do != nil {
 			least = append(least, timed(f.do))
 		}

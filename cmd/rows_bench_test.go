@@ -241,7 +241,7 @@ func (m *bench) foreign() {
 		m.progress("foreign entries, room of %d entries", n)
 		key, dir := m.key(n), roomDir(m.key(n))
 		var took, least []time.Duration
-		for range 5 {
+		for range samples(5) {
 			m.must(drop(dir, time.Now(), "ci", "From elsewhere."))
 			least = append(least, timed(func() { m.names(dir) }))
 			took = append(took, timed(m.program("read", key.Room, "--tail", "20", "--space", key.Space)))
@@ -305,7 +305,7 @@ func (m *bench) wakes() {
 		}()
 		<-seen
 		var after, whole []time.Duration
-		for range 200 {
+		for range samples(200) {
 			begun := time.Now()
 			t.post()
 			acked := time.Now()
@@ -367,7 +367,7 @@ func (m *bench) watcher() {
 		t.post() // whenever it has armed itself
 		m.await(seen, t.last.Version)
 		var after []time.Duration
-		for range 200 {
+		for range samples(200) {
 			t.post()
 			acked := time.Now()
 			after = append(after, max(0, m.await(seen, t.last.Version).Sub(acked)))

@@ -9,7 +9,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-export ROOM -o DIR | FILE.tar | - [--through-entry E] [--sign KEY] [--space DIR]
+const usage = `usage: substrate-export [ROOM] -o DIR | FILE.tar | - [--through-entry E] [--sign KEY] [--space DIR]
 
 Write the transcript, the manifest and the entries of a room as one directory or
 tar. The same room through the same entry gives the same bytes.

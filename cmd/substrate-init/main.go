@@ -30,6 +30,9 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
+	if *alone && *label != "" {
+		return c.Misuse("--no-register leaves --label nothing to name")
+	}
 	var me []store.Member
 	if *as != "" {
 		me = []store.Member{{Name: *as, Kind: "human"}}

@@ -1,247 +1,303 @@
-//go:build unix
-
-package disk
+package disk_test
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/disk"
 )
 
-func names(t *testing.T, dir string) string {
+func put(t *testing.T, path, text string) {
 	t.Helper()
-	found, err := os.ReadDir(dir)
-	if err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	var all []string
-	for _, f := range found {
-		all = append(all, f.Name())
-	}
-	return strings.Join(all, " ")
 }
 
-func TestCreateNeverOverwrites(t *testing.T) {
-	for name, rename := range map[string]func(from, to string) error{"renameNew": renameNew, "linkNew": linkNew} {
-		dir := t.TempDir()
-		for _, taken := range []func(path string) error{
-			func(path string) error { return os.WriteFile(path, []byte("old"), 0o644) },
-			func(path string) error { return os.Mkdir(path, 0o755) },
-			func(path string) error { return os.Symlink("nowhere", path) },
-			func(path string) error { return syscall.Mkfifo(path, 0o644) },
-		} {
-			path := filepath.Join(dir, "x")
-			if err := taken(path); err != nil {
-				t.Fatal(err)
-			}
-			before, _ := os.Lstat(path)
-			s, err := Stage(dir, []byte("new"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.publish(path, rename); !errors.Is(err, fs.ErrExist) {
-				t.Errorf("%s: over %v: %v", name, before.Mode(), err)
-			}
-			s.Discard()
-			if after, err := os.Lstat(path); err != nil || !os.SameFile(before, after) {
-				t.Errorf("%s: %v was replaced: %v", name, before.Mode(), err)
-			}
-			os.Remove(path)
-		}
-		if left := names(t, dir); left != "" {
-			t.Errorf("%s: left behind: %s", name, left)
-		}
+// holds checks the content of a file and that its directory has so many names.
+func holds(t *testing.T, path, text string, names int) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != text {
+		t.Errorf("%s: got %q, %v; want %q", filepath.Base(path), got, err, text)
+	}
+	count(t, filepath.Dir(path), names)
+}
+
+func count(t *testing.T, dir string, names int) {
+	t.Helper()
+	have, err := os.ReadDir(dir)
+	if err != nil || len(have) != names {
+		t.Errorf("got names %v, %v; want %d", have, err, names)
 	}
 }
 
-func TestCreateOneWins(t *testing.T) {
-	for name, rename := range map[string]func(from, to string) error{"renameNew": renameNew, "linkNew": linkNew} {
-		dir := t.TempDir()
-		var won atomic.Int32
-		var wait sync.WaitGroup
-		for range 16 {
-			wait.Go(func() {
-				s, err := Stage(dir, []byte("x"))
-				if err == nil {
-					defer s.Discard()
-					err = s.publish(filepath.Join(dir, "x"), rename)
-				}
-				if err == nil {
-					won.Add(1)
-				} else if !errors.Is(err, fs.ErrExist) {
-					t.Error(err)
-				}
-			})
-		}
-		if wait.Wait(); won.Load() != 1 || names(t, dir) != "x" {
-			t.Errorf("%s: %d won, %s", name, won.Load(), names(t, dir))
-		}
-	}
-}
-
-// What is made is shared as its directory is, whatever the umask.
-func TestSharing(t *testing.T) {
-	old := syscall.Umask(0o077)
-	defer syscall.Umask(old)
-	for _, mode := range []fs.FileMode{0o700, 0o750, 0o755, 0o770, 0o775, 0o777, 0o770 | fs.ModeSetgid} {
-		dir := t.TempDir()
-		if err := os.Chmod(dir, mode); err != nil {
+func TestCreateAndReplace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, text := range []string{"one", "", "two\n"} {
+		if err := disk.Replace(path, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
-		lock, err := Lock(context.Background(), dir+"/lock", time.Second)
-		if err == nil {
-			lock()
-			err = errors.Join(Create(dir+"/create", nil), Replace(dir+"/replace", nil), ReplaceLoose(dir+"/loose", nil), Mkdir(dir+"/dir"))
-		}
-		if err != nil {
+		holds(t, path, text, 1)
+	}
+	other := path + "2"
+	if err := disk.Create(other, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, other, "new", 2)
+	if err := disk.ReplaceLoose(other, []byte("loose")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, other, "loose", 2)
+}
+
+func TestCreateOverwritesNothing(t *testing.T) {
+	for what, make := range map[string]func(path string) error{
+		"file":          func(path string) error { return os.WriteFile(path, []byte("old"), 0o600) },
+		"empty file":    func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"directory":     func(path string) error { return os.Mkdir(path, 0o700) },
+		"dangling link": func(path string) error { return os.Symlink("nowhere", path) },
+		"link to a file": func(path string) error {
+			return errors.Join(os.WriteFile(path+"-target", nil, 0o600), os.Symlink(path+"-target", path))
+		},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "f")
+		if err := make(path); err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range []string{"lock", "create", "replace", "loose", "dir"} {
-			info, err := os.Stat(filepath.Join(dir, f))
-			want := mode & 0o666
-			if f == "dir" {
-				want = mode
-			}
-			if err != nil || info.Mode()&^fs.ModeDir != want {
-				t.Errorf("in %v: %s has %v: %v", mode, f, info.Mode(), err)
-			}
+		before, _ := os.Lstat(path)
+		had, _ := os.ReadDir(dir)
+		if err := disk.Create(path, []byte("new")); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: got %v", what, err)
 		}
+		after, err := os.Lstat(path)
+		if err != nil || !os.SameFile(before, after) || before.Size() != after.Size() {
+			t.Errorf("%s: something else stands there now", what)
+		}
+		if _, err := os.Lstat(filepath.Join(dir, "nowhere")); err == nil {
+			t.Errorf("%s: the link was followed", what)
+		}
+		count(t, dir, len(had)) // no temporary file is left either
 	}
 }
 
-func TestLockExcludes(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	var inside, times atomic.Int32
+func TestOneOfManyCreates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	won := make(chan byte, 20)
 	var wait sync.WaitGroup
-	stop := make(chan bool)
-	// A checkout puts another file in its place meanwhile; whoever waits must not go in by the one that is gone.
-	wait.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			case <-time.After(2 * time.Millisecond):
-				if inside.Load() == 0 {
-					unlock, err := Lock(context.Background(), path, 5*time.Second)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					os.WriteFile(path+"+", nil, 0o644)
-					os.Rename(path+"+", path)
-					unlock()
-				}
-			}
-		}
-	})
-	var workers sync.WaitGroup
-	for range 8 {
-		workers.Go(func() {
-			for range 50 {
-				unlock, err := Lock(context.Background(), path, 20*time.Second)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if n := inside.Add(1); n != 1 {
-					t.Errorf("%d hold the lock", n)
-				}
-				times.Add(1)
-				inside.Add(-1)
-				unlock()
+	for i := range byte(20) {
+		wait.Go(func() {
+			if disk.Create(path, []byte{i}) == nil {
+				won <- i
 			}
 		})
 	}
-	workers.Wait()
-	close(stop)
-	if wait.Wait(); times.Load() != 400 {
-		t.Errorf("%d times", times.Load())
+	wait.Wait()
+	close(won)
+	if len(won) != 1 {
+		t.Fatalf("%d have won", len(won))
 	}
+	holds(t, path, string([]byte{<-won}), 1)
 }
 
-func TestLockGivesUp(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "lock")
-	unlock, err := Lock(context.Background(), path, time.Second)
+func TestReplaceOverADirectoryLeavesNothingBehind(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Replace(path, []byte("x")); err == nil {
+		t.Error("replaced a directory")
+	}
+	count(t, dir, 1)
+}
+
+func TestReplaceTakesThePlaceOfALink(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "target"), "old")
+	path := filepath.Join(dir, "f")
+	if err := os.Symlink("target", path); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Replace(path, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, path, "new", 2)
+	holds(t, filepath.Join(dir, "target"), "old", 2)
+}
+
+func TestAStagedFileHasNoPublicName(t *testing.T) {
+	dir := t.TempDir()
+	s, err := disk.Stage(dir, []byte("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	_, err = Lock(context.Background(), path, 50*time.Millisecond)
-	if took := time.Since(began); !fault.Is(err, fault.Busy) || !strings.Contains(err.Error(), path) || took < 50*time.Millisecond {
-		t.Errorf("%v after %v", err, took)
+	have, _ := os.ReadDir(dir)
+	if len(have) != 1 || !strings.HasPrefix(have[0].Name(), disk.TempPrefix) || disk.TempPrefix[0] != '.' {
+		t.Errorf("got names %v", have)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(20*time.Millisecond, cancel)
-	if _, err := Lock(ctx, path, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+	s.Discard()
+	count(t, dir, 0)
+}
+
+func TestDiscardLeavesWhatWasPublished(t *testing.T) {
+	dir := t.TempDir()
+	s, err := disk.Stage(dir, []byte("x"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := Lock(context.Background(), path, 0); !fault.Is(err, fault.Busy) {
-		t.Errorf("with no time to wait: %v", err)
+	temp, _ := os.ReadDir(dir)
+	if err := s.Create(filepath.Join(dir, "f")); err != nil {
+		t.Fatal(err)
 	}
-	unlock()
-	if unlock, err = Lock(context.Background(), path, 0); err != nil {
-		t.Errorf("free, with no time to wait: %v", err)
-	} else {
-		unlock()
+	// Somebody may use the temporary name again.
+	put(t, filepath.Join(dir, temp[0].Name()), "another's")
+	s.Discard()
+	holds(t, filepath.Join(dir, "f"), "x", 2)
+}
+
+func TestAfterAFailedCreateAnotherNameMayBeTried(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "taken"), "old")
+	s, err := disk.Stage(dir, []byte("new"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if !Exists(path) {
-		t.Error("the lock file was removed")
+	if err := s.Create(filepath.Join(dir, "taken")); !errors.Is(err, fs.ErrExist) {
+		t.Fatalf("got %v", err)
 	}
-	if _, err := Lock(context.Background(), filepath.Join(path, "no", "such"), time.Second); err == nil || fault.Is(err, fault.Busy) {
-		t.Errorf("in no directory: %v", err)
+	if err := s.Create(filepath.Join(dir, "free")); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, filepath.Join(dir, "free"), "new", 2)
+}
+
+func TestStageInNoDirectory(t *testing.T) {
+	if _, err := disk.Stage(filepath.Join(t.TempDir(), "none"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }
 
-func TestStageLeavesNothing(t *testing.T) {
+func TestMoveNew(t *testing.T) {
 	dir := t.TempDir()
-	failed := errors.New("failed")
-	if _, err := stage(dir, []byte("x"), func(*os.File) error { return failed }); !errors.Is(err, failed) {
-		t.Error(err)
+	temp, err := disk.TempDir(dir)
+	if err != nil || !strings.HasPrefix(filepath.Base(temp), disk.TempPrefix) {
+		t.Fatalf("got %s, %v", temp, err)
 	}
-	if err := os.Mkdir(dir+"/taken", 0o755); err != nil {
-		t.Fatal(err)
+	to := filepath.Join(dir, "d")
+	if err := disk.MoveNew(temp, to); err != nil || disk.Exists(temp) || !disk.Exists(to) {
+		t.Fatalf("got %v", err)
 	}
-	if err := os.WriteFile(dir+"/taken/x", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for name, do := range map[string]func(string, []byte) error{"Replace": Replace, "Create": Create, "ReplaceLoose": ReplaceLoose} {
-		if err := do(dir+"/taken", []byte("x")); err == nil {
-			t.Errorf("%s took the place of a directory", name)
+	for what, make := range map[string]func(path string) error{
+		"directory":     func(path string) error { return os.Mkdir(path, 0o700) },
+		"file":          func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"dangling link": func(path string) error { return os.Symlink("nowhere", path) },
+	} {
+		taken := filepath.Join(t.TempDir(), "d")
+		if err := make(taken); err != nil {
+			t.Fatal(err)
 		}
-		if left := names(t, dir); left != "taken" {
-			t.Errorf("%s leaves %s", name, left)
-			for f := range strings.FieldsSeq(left) {
-				if strings.HasPrefix(f, TempPrefix) {
-					os.Remove(filepath.Join(dir, f))
-				}
-			}
+		if err := disk.MoveNew(to, taken); !errors.Is(err, fs.ErrExist) || !disk.Exists(to) {
+			t.Errorf("%s: got %v", what, err)
 		}
 	}
 }
 
-func TestOpenRegularOnly(t *testing.T) {
+func TestRemove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	put(t, path, "x")
+	for range 2 {
+		if err := disk.Remove(path); err != nil || disk.Exists(path) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(path, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Remove(path); err == nil {
+		t.Error("removed a directory with something in it")
+	}
+}
+
+func TestMkdirIsExclusive(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "d")
+	if err := disk.Mkdir(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := disk.Mkdir(dir); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadFileLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	put(t, path, "12345")
+	for limit, ok := range map[int64]bool{4: false, 5: true, 6: true} {
+		data, err := disk.ReadFile(path, limit)
+		if ok && (err != nil || string(data) != "12345") || !ok && !errors.Is(err, disk.ErrTooLarge) {
+			t.Errorf("limit %d: got %q, %v", limit, data, err)
+		}
+	}
+	if _, err := disk.ReadFile(path+"-none", 5); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestReadFileFollowsALink(t *testing.T) {
 	dir := t.TempDir()
-	os.Mkdir(dir+"/dir", 0o755)
-	os.Symlink("/etc/passwd", dir+"/link")
-	os.Symlink("nowhere", dir+"/dangling")
-	syscall.Mkfifo(dir+"/fifo", 0o644)
-	for _, f := range []string{"dir", "link", "dangling", "fifo"} {
-		began := time.Now()
-		if _, _, err := Open(filepath.Join(dir, f)); !errors.Is(err, ErrNotRegular) {
-			t.Errorf("%s: %v", f, err)
-		}
-		if took := time.Since(began); took > time.Second {
-			t.Errorf("%s took %v", f, took)
-		}
+	put(t, filepath.Join(dir, "f"), "x")
+	link := filepath.Join(dir, "l")
+	if err := os.Symlink("f", link); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := disk.ReadFile(link, 5); err != nil || string(data) != "x" {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+func TestReadOpenReadsWhatHasGrownSince(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	put(t, path, "123")
+	f, info, err := disk.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	long := strings.Repeat("x", 9000)
+	put(t, path, long)
+	if data, err := disk.ReadOpen(f, info); err != nil || string(data) != long {
+		t.Errorf("got %d bytes, %v", len(data), err)
+	}
+}
+
+func TestReadOpenReadsWhatHasShrunkSince(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	put(t, path, "12345")
+	f, info, err := disk.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	put(t, path, "1")
+	if data, err := disk.ReadOpen(f, info); err != nil || !bytes.Equal(data, []byte("1")) {
+		t.Errorf("got %q, %v", data, err)
+	}
+}
+
+func TestExistsSeesADanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "l")
+	if err := os.Symlink("nowhere", link); err != nil {
+		t.Fatal(err)
+	}
+	if !disk.Exists(link) || !disk.Exists(dir) || disk.Exists(filepath.Join(dir, "nowhere")) {
+		t.Error("got it wrong")
 	}
 }

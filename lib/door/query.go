@@ -30,6 +30,14 @@ func (q Query) Find(ctx context.Context, skip func(error)) iter.Seq2[record.Room
 			return
 		}
 		for _, d := range doors {
+			// Asked first, so that a space that cannot be read is not taken for
+			// an empty one.
+			if _, err := d.Store.Members(ctx, d.Root); err != nil {
+				if !yield(record.Room{}, err) {
+					return
+				}
+				continue
+			}
 			for found, err := range d.List(ctx, d.Root, q.Rooms) {
 				if !yield(found, err) {
 					return

@@ -43,7 +43,14 @@ func (c *Call) Text() *bool {
 // LockTimeout defines --lock-timeout, how long a lock is waited for.
 func (c *Call) LockTimeout() *time.Duration {
 	c.share("--lock-timeout D", "how long a lock is waited for (default 10s)")
-	return c.Flags.Duration("lock-timeout", 10*time.Second, "")
+	wait := 10 * time.Second
+	c.Flags.Func("lock-timeout", "", func(s string) (err error) {
+		if wait, err = time.ParseDuration(s); err == nil && wait < 0 {
+			err = errors.New("below 0")
+		}
+		return err
+	})
+	return &wait
 }
 
 // AllSpaces defines -A and --all-spaces: every space in this machine's registry.
