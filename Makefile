@@ -77,10 +77,10 @@ fmt:
 # The crash tests hide behind their tag; they are read all the same.
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags crash ./cmd
+	$(GO) vet -tags crash,bench ./cmd
 
 staticcheck: bin/tools/staticcheck
-	bin/tools/staticcheck -tags crash ./...
+	bin/tools/staticcheck -tags crash,bench ./...
 
 tidy:
 	$(GO) mod tidy -diff

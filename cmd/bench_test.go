@@ -41,10 +41,11 @@ type line struct {
 	Count   int            `json:"samples"`
 	Median  time.Duration  `json:"median_ns"`
 	Worst   time.Duration  `json:"worst_ns"`
-	Floor   string         `json:"floor"` // "" for none
+	Best    time.Duration  `json:"best_ns"` // what the work takes when nobody else is in the way
+	Floor   string         `json:"floor"`   // "" for none
 	FloorNS time.Duration  `json:"floor_ns"`
 	Ratio   float64        `json:"ratio"`          // median to the floor's
-	Over10  float64        `json:"over_10"`        // median to that of the same work in the smallest room
+	Over10  float64        `json:"over_10"`        // to the smallest room; of the ratios, where the floor is the same
 	Peak    int64          `json:"peak_kib"`       // memory of the whole process; 0: not measured
 	Calls   map[string]int `json:"calls,omitzero"` // system calls
 	Peer    string         `json:"peer_quoted"`
@@ -69,6 +70,7 @@ type bench struct {
 func BenchmarkSubstrate(b *testing.B) {
 	m := begun(b)
 	load := loadavg()
+	defer func() { m.report(m.targets(), load) }() // what there is, if something fails
 	m.makeRooms()
 	m.starts()
 	m.posts()
@@ -79,7 +81,6 @@ func BenchmarkSubstrate(b *testing.B) {
 	m.crowd()
 	m.many()
 	m.later()
-	m.report(m.targets(), load)
 }
 
 func begun(b *testing.B) *bench {
@@ -198,8 +199,13 @@ type floor struct {
 	do   func()
 }
 
-func (m *bench) bareFloor() floor    { return floor{"bare program", m.bare} }
-func (m *bench) publishFloor() floor { return floor{"durable publish", m.publish} }
+const (
+	bareName    = "bare program"
+	publishName = "durable publish"
+)
+
+func (m *bench) bareFloor() floor    { return floor{bareName, m.bare} }
+func (m *bench) publishFloor() floor { return floor{publishName, m.publish} }
 
 // publish is one durable publish, next to the rooms.
 func (m *bench) publish() {
@@ -251,13 +257,17 @@ func (m *bench) measure(what string, size, n int, f floor, work func()) *line {
 
 // add adds a line about samples.
 func (m *bench) add(what string, size int, took []time.Duration, floor string, least []time.Duration) *line {
-	l := &line{Work: what, Size: size, Count: len(took), Median: median(took), Worst: slices.Max(took)}
+	l := &line{Work: what, Size: size, Count: len(took)}
+	l.Median, l.Worst, l.Best = median(took), slices.Max(took), slices.Min(took)
 	if len(least) > 0 {
 		l.Floor, l.FloorNS = floor, median(least)
 		l.Ratio = float64(l.Median) / float64(l.FloorNS)
 	}
 	if first := m.line(what, sizes[0]); first != nil && size > sizes[0] {
 		l.Over10 = float64(l.Median) / float64(first.Median)
+		if floor == bareName || floor == publishName {
+			l.Over10 = l.Ratio / first.Ratio // the floor is the same in every room: what differs is the machine
+		}
 	}
 	l.Peer = peers[what][size]
 	m.lines = append(m.lines, l)
@@ -286,7 +296,7 @@ func (m *bench) report(targets []string, load string) {
 	fmt.Fprintf(&text, "%s, file system %s, load %s before and %s after, %.0f s\n\n",
 		machine(), kind, load, loadavg(), time.Since(m.began).Seconds())
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "entries\tmedian\tworst\tx floor\tfloor\tx smallest\tpeak MiB\tpeer (quoted)\t  work\t")
+	fmt.Fprintln(w, "entries\tbest\tmedian\tworst\tx floor\tfloor\tx smallest\tpeak MiB\tpeer (quoted)\t  work\t")
 	for _, l := range m.lines {
 		fmt.Fprintln(w, l.cells())
 	}
@@ -300,7 +310,9 @@ func (m *bench) report(targets []string, load string) {
 		m.must(enc.Encode(l))
 	}
 	m.must(os.WriteFile(filepath.Join(root, "bin", "bench.jsonl"), []byte(records.String()), 0o666))
-	m.progress("done")
+	if m.Failed() {
+		m.progress("not done: see above; the table has what was measured before")
+	}
 }
 
 // lastCell stands before the text that is not aligned.
@@ -320,9 +332,9 @@ func (l *line) cells() string {
 	if l.Peak > 0 {
 		peak = fmt.Sprintf("%.1f", float64(l.Peak)/1024)
 	}
-	median, worst, least := millis(l.Median), millis(l.Worst), millis(l.FloorNS)
+	best, median, worst, least := millis(l.Best), millis(l.Median), millis(l.Worst), millis(l.FloorNS)
 	if l.Count == 0 {
-		median, worst, least = "-", "-", ""
+		best, median, worst, least = "-", "-", "-", ""
 	}
 	if l.FloorNS == 0 {
 		least = ""
@@ -334,7 +346,7 @@ func (l *line) cells() string {
 	if l.Note != "" {
 		work += ": " + l.Note
 	}
-	cells := []string{size, median, worst, ratio, least, over, peak, l.Peer, lastCell, work}
+	cells := []string{size, best, median, worst, ratio, least, over, peak, l.Peer, lastCell, work}
 	return strings.Join(cells, "\t")
 }
 

@@ -574,6 +574,7 @@ func (sc scenario) follow(s *sandbox, allowed ...view) {
 // that changes a name; after any other, the disk holds what it does before the next.
 func TestCrashPoints(t *testing.T) {
 	begin(t)
+	t.Parallel()
 	for _, sc := range scenarios() {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
@@ -633,6 +634,7 @@ func tally(points []point) string {
 func TestCrashTracer(t *testing.T) {
 	needsTool(t, "strace", "strace")
 	begin(t)
+	t.Parallel()
 	for _, sc := range scenarios() {
 		t.Run(sc.name, func(t *testing.T) {
 			t.Parallel()
@@ -676,6 +678,7 @@ func TestCrashTracer(t *testing.T) {
 // TestCrashRandom kills posts at a random moment, 200 times in one room, and repeats each with its ID.
 func TestCrashRandom(t *testing.T) {
 	begin(t)
+	t.Parallel()
 	s := newSandbox(t, t.TempDir())
 	s.room(0)
 	v := s.see()

@@ -18,6 +18,7 @@ import (
 // that has died.
 func TestCrashErrors(t *testing.T) {
 	begin(t)
+	t.Parallel()
 	for _, sc := range scenarios() {
 		switch sc.name {
 		case "post-no-transactions", "post-index-behind", "pass", "post-to", "recover-undone", "recover-cleared", "moderate-next":

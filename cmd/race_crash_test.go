@@ -102,6 +102,7 @@ func (s *sandbox) turns(n int) []string {
 // and some by trying until it works; the second time, 200 posts, one of them is a foreign program. Readers look on.
 func TestCrashRaceTurns(t *testing.T) {
 	begin(t)
+	t.Parallel()
 	foreign := filepath.Join(t.TempDir(), "foreign")
 	build := exec.Command("go", "build", "-o", foreign, "./testdata/crash/foreign")
 	build.Dir = root
@@ -438,6 +439,7 @@ func (s *sandbox) besides(v view) {
 // TestCrashForeign leaves posts of the foreign writer behind at each step for ours to finish, and ours for it.
 func TestCrashForeign(t *testing.T) {
 	begin(t)
+	t.Parallel()
 	foreign := filepath.Join(t.TempDir(), "foreign")
 	build := exec.Command("go", "build", "-o", foreign, "./testdata/crash/foreign")
 	build.Dir = root

@@ -78,7 +78,7 @@ var peerPeaks = map[int]string{10: "21", 1000: "27", 10_000: "61", 100_000: "479
 // starts times the start of every program beside that of a bare one.
 func (m *bench) starts() {
 	m.progress("start of each program")
-	l := m.measure("bare program", -1, 50, floor{}, m.bare)
+	l := m.measure(bareName, -1, 50, floor{}, m.bare)
 	l.Note = "2 ms in the document"
 	progs, err := filepath.Glob(filepath.Join(m.prog, "substrate-*"))
 	m.must(err)
@@ -144,7 +144,7 @@ func (m *bench) eight() {
 		for _, err := range errs {
 			m.must(err)
 		}
-		l := m.add(row, 8, []time.Duration{took / (8 * each)}, "durable publish", publishes)
+		l := m.add(row, 8, []time.Duration{took / (8 * each)}, publishName, publishes)
 		l.Note = fmt.Sprintf("%s, %d posts", perSecond(l), 8*each)
 	}
 	post(oneRoomRow, func(int) store.Key { return m.eightKey(0) })
@@ -364,8 +364,7 @@ func (m *bench) watcher() {
 				seen <- sighting{floor.Version, time.Now()}
 			}
 		}()
-		t.post() // whenever it has armed itself
-		m.await(seen, t.last.Version)
+		m.armed(t, seen)
 		var after []time.Duration
 		for range samples(200) {
 			t.post()
@@ -375,31 +374,58 @@ func (m *bench) watcher() {
 		c.Process.Kill()
 		c.Wait()
 		m.add(watchRow, n, after, "", nil).Note = "0: seen before"
-		m.idle(n)
 	}
+	m.idle()
 }
 
-// idle adds what a watcher does in a room where nothing happens.
-func (m *bench) idle(n int) {
+// armed posts until the watcher notices: what was there when it began is no news to it.
+func (m *bench) armed(t *talk, seen <-chan sighting) {
+	for range 100 {
+		t.post()
+		select {
+		case <-seen:
+			return
+		case <-time.After(300 * time.Millisecond):
+		}
+	}
+	m.Fatalf("the watcher noticed none of 100 posts in %s", t.key.Room)
+}
+
+// idle adds what watchers do in rooms where nothing happens, all of them at once. What they do at their start
+// is taken off.
+func (m *bench) idle() {
 	if *idle <= 0 {
 		return
 	}
-	m.progress("substrate-watch idle for %v", *idle)
-	used := func(d time.Duration) (cpu time.Duration, size int) {
-		key := m.key(n)
-		c := m.command("watch", key.Room, "--space", key.Space)
-		var out strings.Builder
-		c.Stdout = &out
-		m.must(c.Start())
-		time.Sleep(d)
-		c.Process.Kill()
-		c.Wait()
-		return c.ProcessState.UserTime() + c.ProcessState.SystemTime(), out.Len()
+	m.progress("idle watchers for %v", *idle)
+	type use struct {
+		cpu time.Duration
+		out strings.Builder
 	}
-	before, began := used(time.Second)
-	after, ended := used(time.Second + *idle)
-	l := m.add(idleRow, n, []time.Duration{max(0, after-before)}, "", nil)
-	l.Note = fmt.Sprintf("%.3f%% of a processor, %d bytes", 100*float64(l.Median)/float64(*idle), ended-began)
+	watch := func(d time.Duration) []*use {
+		used := make([]*use, len(sizes))
+		var all sync.WaitGroup
+		for i, n := range sizes {
+			used[i] = &use{}
+			c := m.command("watch", m.key(n).Room, "--space", m.key(n).Space)
+			c.Stdout = &used[i].out
+			m.must(c.Start())
+			all.Go(func() {
+				time.Sleep(d)
+				c.Process.Kill()
+				c.Wait()
+				used[i].cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+			})
+		}
+		all.Wait()
+		return used
+	}
+	began, ended := watch(time.Second), watch(time.Second+*idle)
+	for i, n := range sizes {
+		l := m.add(idleRow, n, []time.Duration{max(0, ended[i].cpu-began[i].cpu)}, "", nil)
+		l.Note = fmt.Sprintf("%.3f%% of a processor, %d bytes",
+			100*float64(l.Median)/float64(*idle), ended[i].out.Len()-began[i].out.Len())
+	}
 }
 
 const idleRow = "CPU of an idle watcher"

@@ -3,10 +3,9 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/record"
+	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -32,54 +31,40 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	if room, err := c.Room(names); err == nil && !*all {
-		names = []string{room}
+	if name, err := c.Room(names); err == nil && !*all {
+		names = []string{name}
 	}
 	if *wait > 0 && *who == "" {
 		return c.Misuse("for whom? --wait goes with --for NAME")
 	}
-	q := door.Query{Space: *space, All: *all, Rooms: names, For: *who}
 	ctx, cancel := context.WithTimeout(context.Background(), *wait)
 	defer cancel()
-	found := 0
-	for room, err := range q.Find(context.Background(), c.Warn) {
+	q := door.Query{Space: *space, All: *all, Rooms: names, For: *who}
+	named := len(names) > 0 && *who == "" && *held == 0 // shown even if it has ended
+	yes := *who == "" && *held == 0
+	for found, err := range q.Find(context.Background(), c.Warn) {
 		if err != nil {
 			c.Fail(err)
 			continue
 		}
-		if !wanted(room, *who, *held, len(names) > 0) {
+		if !named && !room.Turn(found.RoomKeys, *who, *held) {
 			continue
 		}
-		found++
-		if err := c.Show(*text, room); err != nil {
+		yes = true
+		if err := c.Show(*text, found); err != nil {
 			return err
 		}
 	}
 	switch {
-	case found > 0 || *who == "" && *held == 0:
+	case yes:
 		return nil
 	case *wait > 0:
-		room, err := q.Await(ctx, c.Warn, func(s string) { c.Notice("%s", s) })
+		came, err := q.Await(ctx, c.Warn, func(s string) { c.Notice("%s", s) })
 		if err != nil {
 			return err
 		}
-		return c.Show(*text, room)
+		return c.Show(*text, came)
 	}
 	c.No()
 	return nil
-}
-
-// wanted reports whether a room is one that was asked for. One that has ended has
-// no floor, and shows only when it was named.
-func wanted(room record.Room, who string, held time.Duration, named bool) bool {
-	if room.Status == "ended" && (who != "" || held > 0 || !named) {
-		return false
-	}
-	if held > 0 {
-		since, err := time.Parse(time.RFC3339, room.FloorSince)
-		if err != nil || time.Since(since) < held {
-			return false
-		}
-	}
-	return who == "" || room.Current == who
 }

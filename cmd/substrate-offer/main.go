@@ -33,19 +33,16 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	ask, manifest := door.Ask(c.Flags), c.Flags.Bool("manifest", false, "")
-	space, text := c.Space(), c.Text()
+	space, people := c.Space(), c.Text()
 	operands, err := c.Parse(0, 1)
 	if err != nil {
 		return err
 	}
-	if ask.For == "" && !*manifest {
-		return c.Misuse("whom is it for? give --for NAME")
+	ctx, records := context.Background(), tool.Records(operands)
+	if err := check(c, *ask, *manifest, records); err != nil {
+		return err
 	}
-	ctx := context.Background()
-	if tool.Records(operands) {
-		if err := c.Without("-", "from-entry", "through-entry", "manifest", "text"); err != nil {
-			return err
-		}
+	if records {
 		return c.Each("floor", door.NewStream(ctx, door.Flags{Space: *space}).Offer(*ask))
 	}
 	name, err := c.Room(operands)
@@ -63,11 +60,12 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	if !*text {
+	if !*people {
 		return c.Print(offer)
 	}
-	if err := c.Printf("%s\n", offer.Prompt); err != nil {
+	text, err := d.OfferText(ctx, offer)
+	if err != nil {
 		return err
 	}
-	return d.WriteOffered(ctx, c.TextWriter(), offer)
+	return c.Printf("%s", text)
 }

@@ -253,15 +253,15 @@ func ReadFile(path string, limit int64) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
 	}
-	data, err := ReadOpen(f, info)
+	data, err := readOpen(f, info)
 	if err == nil && int64(len(data)) > limit {
 		err = &fs.PathError{Op: "read", Path: path, Err: ErrTooLarge}
 	}
 	return data, err
 }
 
-// ReadOpen reads the rest of an open file, which info is expected to describe.
-func ReadOpen(f *os.File, info fs.FileInfo) ([]byte, error) {
+// readOpen reads the rest of an open file, which info is expected to describe.
+func readOpen(f *os.File, info fs.FileInfo) ([]byte, error) {
 	// One byte more shows the end of the file without a second buffer.
 	data := make([]byte, info.Size()+1)
 	n, err := io.ReadFull(f, data)

@@ -39,35 +39,6 @@ func PrintOf(info fs.FileInfo) Print {
 	return Print{int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
 }
 
-// Dir is an open directory, for looks at very many of its files.
-type Dir struct {
-	Path string
-	f    *os.File
-	fd   int
-}
-
-// OpenDir opens a directory.
-func OpenDir(path string) (Dir, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return Dir{}, err
-	}
-	return Dir{path, f, int(f.Fd())}, nil
-}
-
-// Close lets go of it.
-func (d Dir) Close() { d.f.Close() }
-
-// Print returns the print of a file in the directory, the zero Print when there
-// is none of that name.
-func (d Dir) Print(name string) Print {
-	var st unix.Stat_t
-	if unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		return Print{}
-	}
-	return Print{int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
-}
-
 // FileSystem names the file system that holds path, and says whether it is one
 // that a network or a virtual machine's host serves, where locks may not exclude.
 func FileSystem(path string) (kind string, network bool) {

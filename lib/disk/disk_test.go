@@ -1,7 +1,6 @@
 package disk_test
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -258,35 +257,6 @@ func TestReadFileFollowsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if data, err := disk.ReadFile(link, 5); err != nil || string(data) != "x" {
-		t.Errorf("got %q, %v", data, err)
-	}
-}
-
-func TestReadOpenReadsWhatHasGrownSince(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	put(t, path, "123")
-	f, info, err := disk.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	long := strings.Repeat("x", 9000)
-	put(t, path, long)
-	if data, err := disk.ReadOpen(f, info); err != nil || string(data) != long {
-		t.Errorf("got %d bytes, %v", len(data), err)
-	}
-}
-
-func TestReadOpenReadsWhatHasShrunkSince(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "f")
-	put(t, path, "12345")
-	f, info, err := disk.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	put(t, path, "1")
-	if data, err := disk.ReadOpen(f, info); err != nil || !bytes.Equal(data, []byte("1")) {
 		t.Errorf("got %q, %v", data, err)
 	}
 }

@@ -50,7 +50,7 @@ func TestPrintTellsFilesApart(t *testing.T) {
 	if disk.PrintAt(a) == before {
 		t.Error("another size, the same print")
 	}
-	if disk.PrintAt(a) != disk.PrintAt(a) {
+	if first, second := disk.PrintAt(a), disk.PrintAt(a); first != second {
 		t.Error("one file, two prints")
 	}
 	info, err := os.Lstat(a)

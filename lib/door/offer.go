@@ -6,6 +6,7 @@ import (
 	"flag"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -38,19 +39,33 @@ func (d *Door) WriteOffered(ctx context.Context, w io.Writer, o record.Offer) er
 	return transcript.WriteText(w, view.Entries, 0)
 }
 
+// OfferText returns what an offer says and, fenced, the transcript it offers.
+func (d *Door) OfferText(ctx context.Context, o record.Offer) (string, error) {
+	var text strings.Builder
+	err := d.WriteOffered(ctx, &text, o)
+	return o.Prompt + "\n" + room.Fence(text.String()), err
+}
+
 // WriteManifest writes the manifest of a room as it is now.
 func (d *Door) WriteManifest(ctx context.Context, w io.Writer, key store.Key) error {
 	view, err := d.Store.Read(ctx, key, store.Part{})
 	if err != nil {
 		return err
 	}
-	return transcript.WriteManifest(w, transcript.Summary{
-		Thread:         key.Room,
-		ThreadVersion:  view.Head.Version,
-		TotalLines:     view.Lines,
-		VisibleEntries: view.Visible,
-		NoOpEntries:    view.Head.Version - view.Visible,
-	}, view.Entries)
+	// The totals stand before the entries, and an entry that was edited by hand
+	// is noticed only when it is come to: so all are looked at first.
+	s := transcript.Summary{Thread: key.Room, ThreadVersion: view.Head.Version}
+	var all []transcript.Entry
+	for e, err := range view.Entries {
+		if err != nil {
+			return err
+		}
+		all = append(all, e)
+		s.TotalLines = e.EndLine()
+	}
+	s.VisibleEntries = len(all)
+	s.NoOpEntries = s.ThreadVersion - s.VisibleEntries
+	return transcript.WriteManifest(w, s, all)
 }
 
 // Ask defines the flags that say what an offer is to hold.

@@ -63,10 +63,11 @@ func Write(
 		rows = append(rows, e)
 	}
 	sum.NoOpEntries = sum.ThreadVersion - sum.VisibleEntries
-	manifest, err := manifestOf(sum, rows)
-	if err != nil {
+	var b bytes.Buffer
+	if err := transcript.WriteManifest(&b, sum, rows); err != nil {
 		return made, err
 	}
+	manifest := b.Bytes()
 	made.Version, made.Entries, made.ManifestSHA256 = sum.ThreadVersion, sum.VisibleEntries, digest(manifest)
 	last := time.Unix(0, 0)
 	if len(rows) > 0 {
@@ -86,18 +87,6 @@ func Write(
 		made.Signed = true
 	}
 	return made, out.Put(manifestFile, last, manifest)
-}
-
-func manifestOf(sum transcript.Summary, rows []transcript.Entry) ([]byte, error) {
-	var b bytes.Buffer
-	err := transcript.WriteManifest(&b, sum, func(yield func(transcript.Entry, error) bool) {
-		for _, e := range rows {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	})
-	return b.Bytes(), err
 }
 
 func digest(data []byte) string {

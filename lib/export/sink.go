@@ -20,11 +20,15 @@ func To(path string) (Sink, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !disk.Exists(filepath.Dir(path)) {
+		return nil, fault.New(fault.BadInput, "no such directory: %q", filepath.Dir(path))
+	}
 	if disk.Exists(path) {
 		return nil, fault.New(fault.Exists, "exists: %q", path)
 	}
 	if strings.HasSuffix(path, ".tar") {
-		f, err := os.CreateTemp(filepath.Dir(path), disk.TempPrefix)
+		temp := filepath.Join(filepath.Dir(path), disk.TempPrefix+filepath.Base(path))
+		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 		if err != nil {
 			return nil, err
 		}

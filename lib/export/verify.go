@@ -44,7 +44,10 @@ func differs(format string, args ...any) error {
 // or added. The error names the first difference and has the code corrupt.
 func Verify(dir fs.FS) (Checked, error) {
 	c := Checked{Record: record.Export{Type: "verified"}}
-	var err error
+	err := regular(dir)
+	if err != nil {
+		return c, err
+	}
 	if c.Manifest, err = fs.ReadFile(dir, manifestFile); err != nil {
 		return c, differs("no manifest: %w", err)
 	}
@@ -60,6 +63,7 @@ func Verify(dir fs.FS) (Checked, error) {
 	c.Record.Thread, c.Record.Version = m.Thread, m.ThreadVersion
 	c.Record.Entries, c.Record.ManifestSHA256 = len(m.Entries), digest(c.Manifest)
 	line, last := 0, ""
+	var entries []transcript.Entry
 	for _, row := range m.Entries {
 		e, err := verifyEntry(dir, row, line+1, last)
 		if err != nil {
@@ -70,6 +74,8 @@ func Verify(dir fs.FS) (Checked, error) {
 			return c, differs("transcript differs from entry: %q", row.Filename)
 		}
 		line, last = e.EndLine(), row.Filename
+		e.Body = ""
+		entries = append(entries, e)
 		c.Record.ThroughEntry, c.Record.Bytes = row.Filename, c.Record.Bytes+row.ByteLength
 	}
 	switch {
@@ -79,6 +85,13 @@ func Verify(dir fs.FS) (Checked, error) {
 		err = differs("manifest's totals are not those of its entries")
 	default:
 		err = unexpected(dir, m.Entries)
+	}
+	var written bytes.Buffer
+	if err == nil {
+		err = transcript.WriteManifest(&written, m.Summary, entries)
+	}
+	if err == nil && !bytes.Equal(written.Bytes(), c.Manifest) {
+		err = differs("manifest is not as it was written")
 	}
 	if err != nil {
 		return c, err
@@ -111,6 +124,16 @@ func verifyEntry(dir fs.FS, row transcript.Row, line int, last string) (transcri
 		return e, differs("manifest is wrong about entry: %q", row.Filename)
 	}
 	return e, nil
+}
+
+// regular looks for what no export holds and reading could follow or wait for.
+func regular(dir fs.FS) error {
+	return fs.WalkDir(dir, ".", func(name string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !d.Type().IsRegular() {
+			err = differs("not a regular file: %q", name)
+		}
+		return err
+	})
 }
 
 // unexpected looks for what the manifest does not list.
@@ -161,8 +184,11 @@ func (c Checked) Compare(ctx context.Context, s store.Store, key store.Key) erro
 // what was unpacked for that.
 func Open(name string) (dir fs.FS, close func(), err error) {
 	info, err := os.Stat(name)
-	if err != nil || info.IsDir() {
-		return os.DirFS(name), func() {}, err
+	if err != nil {
+		return nil, nil, fault.New(fault.BadInput, "%w", err)
+	}
+	if info.IsDir() {
+		return os.DirFS(name), func() {}, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -190,6 +216,9 @@ func unpack(in io.Reader, to string) error {
 		}
 		if err != nil {
 			return differs("not a tar: %w", err)
+		}
+		if filepath.IsLocal(head.Name) && head.Typeflag == tar.TypeDir {
+			continue // tar itself writes those
 		}
 		if !filepath.IsLocal(head.Name) || head.Typeflag != tar.TypeReg {
 			return differs("file was added: %q", head.Name)

@@ -99,7 +99,10 @@ func (r room) post(x *index.Index, d store.Draft, before, after []byte) (transcr
 	if err := r.transactions(); err != nil {
 		return transcript.Entry{}, err
 	}
-	e := r.free(d)
+	e, err := r.free(d)
+	if err != nil {
+		return e, err
+	}
 	in := newIntent(e.Name, before, after)
 	st, err := r.stage(in, transcript.File(e))
 	if err != nil {
@@ -163,12 +166,15 @@ func (r room) abandon(in intent, cause error) error {
 
 // free returns the entry a draft becomes, at its time or the first later one
 // whose name is not taken by something that readers skip.
-func (r room) free(d store.Draft) transcript.Entry {
+func (r room) free(d store.Draft) (transcript.Entry, error) {
 	for {
-		e, _ := transcript.ParseName(d.Name())
+		e, ok := transcript.ParseName(d.Name())
+		if !ok {
+			return e, fault.New(fault.Corrupt, "not the name of an entry: %q", d.Name())
+		}
 		e.ID, e.Body = d.ID, d.Body
 		if !disk.Exists(filepath.Join(r.dir, e.Name)) && !disk.Exists(r.intent(e.Name)) {
-			return e
+			return e, nil
 		}
 		d.Time = d.Time.Add(time.Millisecond)
 	}

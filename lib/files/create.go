@@ -113,7 +113,7 @@ func (s *Store) create(
 		}
 		return store.Head{}, err
 	}
-	if _, err := readSpace(key.Space); err != nil {
+	if _, err := s.space(key.Space); err != nil {
 		return store.Head{}, err
 	}
 	unlock, err := disk.Lock(ctx, spaceLock(key.Space), s.wait())

@@ -42,6 +42,13 @@ type Store struct {
 	Events *wake.Hub
 
 	once sync.Once
+	mu   sync.Mutex
+	last struct { // see Store.space
+		root  string
+		data  []byte
+		space space
+		err   error
+	}
 }
 
 var _ store.Store = (*Store)(nil)

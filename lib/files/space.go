@@ -1,6 +1,7 @@
 package files
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -87,12 +88,15 @@ type space struct {
 }
 
 func readSpace(root string) (space, error) {
-	var s space
-	path := spaceConfig(root)
-	data, err := read(path)
+	data, err := read(spaceConfig(root))
 	if err != nil {
-		return s, err
+		return space{}, err
 	}
+	return parseSpace(root, data)
+}
+
+func parseSpace(root string, data []byte) (s space, err error) {
+	path := spaceConfig(root)
 	if s.doc, err = yamldoc.Parse(path, data); err != nil {
 		return s, corrupt(err)
 	}
@@ -113,6 +117,22 @@ func readSpace(root string) (space, error) {
 	return s, corrupt(err)
 }
 
+// space returns a space's config as it is now, parsed again only when its bytes
+// have changed: a list of many rooms asks for it at each of them.
+func (s *Store) space(root string) (space, error) {
+	data, err := read(spaceConfig(root))
+	if err != nil {
+		return space{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last.root != root || !bytes.Equal(s.last.data, data) {
+		s.last.root, s.last.data = root, data
+		s.last.space, s.last.err = parseSpace(root, data)
+	}
+	return s.last.space, s.last.err
+}
+
 // corrupt gives what is wrong with a YAML file its code; nil stays nil.
 func corrupt(err error) error {
 	if err == nil {
@@ -126,7 +146,7 @@ func (s *Store) Members(_ context.Context, root string) ([]store.Member, error) 
 	if err := checkSpace(root); err != nil {
 		return nil, err
 	}
-	space, err := readSpace(root)
+	space, err := s.space(root)
 	return space.members, err
 }
 

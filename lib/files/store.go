@@ -19,7 +19,7 @@ func (s *Store) view(ctx context.Context, key store.Key) (r room, snap *snapshot
 	if r, err = open(key); err != nil {
 		return r, nil, err
 	}
-	space, damage := readSpace(key.Space)
+	space, damage := s.space(key.Space)
 	if space.version > Version {
 		return r, nil, damage
 	}
@@ -60,7 +60,7 @@ func (s *Store) Update(
 	if err != nil {
 		return store.Head{}, err
 	}
-	if _, err := readSpace(key.Space); err != nil {
+	if _, err := s.space(key.Space); err != nil {
 		return store.Head{}, err
 	}
 	unlock, err := disk.Lock(ctx, r.lock, s.wait())
@@ -68,7 +68,7 @@ func (s *Store) Update(
 		return store.Head{}, err
 	}
 	defer unlock()
-	snap, err := r.settled(key)
+	snap, err := r.locked(key)
 	if err != nil {
 		return store.Head{}, err
 	}
@@ -86,9 +86,9 @@ func (s *Store) Update(
 	return r.apply(snap, head, change)
 }
 
-// settled returns the room as the holder of its lock finds it, everything that
-// was interrupted finished first.
-func (r room) settled(key store.Key) (*snapshot, error) {
+// locked returns the room as the holder of its lock finds it, everything that was
+// interrupted finished first.
+func (r room) locked(key store.Key) (*snapshot, error) {
 	config, err := read(r.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, unknown(key, "no room, for want of a config.yaml")

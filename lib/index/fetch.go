@@ -3,9 +3,10 @@ package index
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io/fs"
 	"iter"
 	"path/filepath"
+	"runtime"
+	"sync"
 
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/transcript"
@@ -15,37 +16,25 @@ import (
 // written by nobody who keeps a limit, and are an error.
 const MaxFile = 1 << 30
 
-func path(dir, name string) string { return dir + string(filepath.Separator) + name }
-
-// fetch reads one entry's file, body and all.
-func fetch(dir string, e transcript.Entry) (row, error) {
-	f, info, err := disk.Open(path(dir, e.Name))
-	if err != nil {
-		return row{}, err
+// measure returns the row of an entry: from what is known if its print agrees,
+// else from its file.
+func measure(dir disk.Dir, e transcript.Entry, known map[string]row) (row, error) {
+	if r, ok := known[e.Name]; ok && dir.Print(e.Name) == r.print {
+		return r, nil
 	}
-	defer f.Close()
-	if info.Size() > MaxFile {
-		return row{}, &fs.PathError{Op: "read", Path: f.Name(), Err: disk.ErrTooLarge}
-	}
-	data, err := disk.ReadOpen(f, info)
+	data, print, err := dir.Read(e.Name, MaxFile)
 	if err != nil {
 		return row{}, err
 	}
 	sum := sha256.Sum256(data)
-	r := row{Entry: e, print: disk.PrintOf(info)}
-	r.SHA256 = hex.EncodeToString(sum[:])
-	r.Bytes, r.File = int64(len(data)), data
-	r.Body, r.ID = transcript.ParseFile(data)
-	r.id = hash(r.ID)
+	body, id := transcript.ParseFile(data)
+	r := row{Entry: e, print: print, id: hash(id)}
+	r.SHA256, r.Bytes = hex.EncodeToString(sum[:]), int64(len(data))
 	if !e.Pass {
-		r.Lines = transcript.LinesOf(r.Body)
+		r.Lines = transcript.LinesOf(body)
 	}
 	return r, nil
 }
-
-// ahead is how many entries are fetched before the one that is waited for, which
-// keeps every processor busy in a long read and bounds the bodies in memory.
-const ahead = 16
 
 // With says how much of an entry is wanted besides what the index knows.
 type With int
@@ -57,9 +46,9 @@ const (
 	File              // its body, and the content of its file
 )
 
-// Entries yields the entries from place i up to but not including j. Each is compared with its file first, so that one edited by
-// hand since it was measured shows as it is now, lines counted anew; one that is
-// gone is left out.
+// Entries yields the entries from place i up to but not including j. Each is
+// compared with its file first, so that one edited by hand since it was measured
+// shows as it is now, lines counted anew; one that is gone is left out.
 func (x *Index) Entries(i, j int, with With) iter.Seq2[transcript.Entry, error] {
 	return func(yield func(transcript.Entry, error) bool) {
 		if i >= j {
@@ -81,50 +70,104 @@ func (x *Index) Entries(i, j int, with With) iter.Seq2[transcript.Entry, error] 
 	}
 }
 
+// A batch is some rows in a row, which one worker compares with their files.
+type batch struct {
+	rows []row
+	good int // how many of them are as the index says, from the first on
+	done chan struct{}
+}
+
+// A batch has so many rows at most, or files of so many bytes, or one larger file;
+// that bounds the bodies in memory.
+const (
+	batchRows  = 16
+	batchBytes = 256 << 10
+)
+
+// batch returns the rows from place i on.
+func (x *Index) batch(i, j int) (*batch, error) {
+	b := &batch{done: make(chan struct{})}
+	for bytes := int64(0); i < j && len(b.rows) < batchRows && bytes < batchBytes; i++ {
+		r, err := x.sound(i)
+		if err != nil {
+			return nil, err
+		}
+		b.rows = append(b.rows, r)
+		bytes += r.Bytes
+	}
+	return b, nil
+}
+
 // deliver yields entries from place i on until one turns out not to be what the
 // index says, and returns its place, or j. more is false once yield is done.
 func (x *Index) deliver(i, j int, with With, yield func(transcript.Entry, error) bool) (next int, more bool) {
-	var coming [ahead]chan row
-	started := i
-	for ; i < j; i++ {
-		for ; started < min(j, i+ahead); started++ {
-			r, err := x.sound(started)
+	dir, err := disk.OpenDir(x.dir)
+	if err != nil {
+		yield(transcript.Entry{}, err)
+		return i, false
+	}
+	workers := min(runtime.GOMAXPROCS(0), 1+(j-i)/batchRows)
+	jobs := make(chan *batch, 2*workers)
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			for b := range jobs {
+				b.check(dir, with)
+			}
+		})
+	}
+	defer func() {
+		close(jobs)
+		wait.Wait()
+		dir.Close()
+	}()
+	var queue []*batch
+	for ahead := i; i < j; queue = queue[1:] {
+		for ; len(queue) < 2*workers && ahead < j; ahead += len(queue[len(queue)-1].rows) {
+			b, err := x.batch(ahead, j)
 			if err != nil {
 				yield(transcript.Entry{}, err)
 				return i, false
 			}
-			coming[started%ahead] = x.check(r, with)
+			queue = append(queue, b)
+			jobs <- b
 		}
-		r, ok := <-coming[i%ahead]
-		if !ok {
+		b := queue[0]
+		<-b.done
+		for _, r := range b.rows[:b.good] {
+			if !yield(r.Entry, nil) {
+				return i, false
+			}
+			i++
+		}
+		if b.good < len(b.rows) {
 			return i, true
-		}
-		if !yield(r.Entry, nil) {
-			return i, false
 		}
 	}
 	return j, true
 }
 
-// check compares a row with its file, and sends it on with what is wanted. The
-// channel is closed without it when they differ.
-func (x *Index) check(r row, with With) chan row {
-	out := make(chan row, 1)
-	go func() {
-		defer close(out)
-		now := row{print: disk.PrintAt(path(x.dir, r.Name))}
-		if with != Facts {
-			now, _ = fetch(x.dir, r.Entry)
+// check compares rows with their files, and adds what is wanted of those.
+func (b *batch) check(dir disk.Dir, with With) {
+	defer close(b.done)
+	for i := range b.rows {
+		r := &b.rows[i]
+		if with == Facts {
+			if dir.Print(r.Name) != r.print {
+				return
+			}
+			b.good++
+			continue
 		}
-		if with != File {
-			now.File = nil
+		data, print, err := dir.Read(r.Name, MaxFile)
+		if err != nil || print != r.print {
+			return
 		}
-		if now.print == r.print {
-			r.Body, r.ID, r.File = now.Body, now.ID, now.File
-			out <- r
+		if r.Body, r.ID = transcript.ParseFile(data); with == File {
+			r.File = data
 		}
-	}()
-	return out
+		b.good++
+	}
 }
 
 // afresh measures everything again, and returns where the entry at place i and
@@ -162,8 +205,12 @@ func (x *Index) Posted(author, id string, window int) (i int, ok bool, err error
 		if window--; r.id != want {
 			continue
 		}
-		if now, err := fetch(x.dir, r.Entry); err != nil || now.ID == id {
-			return i, err == nil, err
+		data, err := disk.ReadFile(filepath.Join(x.dir, r.Name), MaxFile)
+		if err != nil {
+			return 0, false, err
+		}
+		if _, now := transcript.ParseFile(data); now == id {
+			return i, true, nil
 		}
 	}
 	return 0, false, nil

@@ -48,35 +48,43 @@ type Index struct {
 // Open takes a snapshot of the entries in dir. cache names the file in which
 // they may be remembered; it is read, not written.
 func Open(dir, cache string) (*Index, error) {
-	var x *Index
+	x := &Index{dir: dir}
 	// A writer publishes first and remembers then, some microseconds later: who
 	// comes between is better off waiting for that than listing everything.
-	for range 8 {
-		x = &Index{dir: dir}
-		info, err := os.Lstat(dir)
-		if err != nil {
-			return nil, err
+	const looks = 8
+	for look := range looks {
+		if fresh, err := x.look(cache); fresh || err != nil {
+			return x, err
 		}
-		x.Print = disk.PrintOf(info)
-		x.file, x.head = load(cache)
-		if x.file == nil || x.Print == (disk.Print{}) {
-			break
+		if x.file == nil || x.Print.Quiet(0) {
+			break // nobody can be just about to
 		}
-		if x.head.settled && x.head.dir == x.Print {
-			return x, nil
+		if look < looks-1 {
+			time.Sleep(200 * time.Microsecond)
 		}
-		if x.Print.Quiet(0) {
-			break // it is not so new that anybody could be just about to
-		}
-		time.Sleep(200 * time.Microsecond)
 	}
-	known := x.known()
-	x.Close()
 	// A directory that changed within this tick of the clock may change again
 	// without showing it, while it is being listed.
 	x.Print.Quiet(20 * time.Millisecond)
-	x.Print = disk.PrintAt(dir)
+	if fresh, err := x.look(cache); fresh || err != nil {
+		return x, err
+	}
+	known := x.known()
+	x.Close()
 	return x, x.list(known)
+}
+
+// look notes how the directory is and opens the file. It is fresh when the file
+// is right about the directory.
+func (x *Index) look(cache string) (fresh bool, err error) {
+	x.Close()
+	info, err := os.Lstat(x.dir)
+	if err != nil {
+		return false, err
+	}
+	x.Print = disk.PrintOf(info)
+	x.file, x.head = load(cache)
+	return x.file != nil && x.head.settled && x.head.dir == x.Print && x.Print != (disk.Print{}), nil
 }
 
 // load opens the file and reads its header; a nil file means that it is of no use.
@@ -87,7 +95,9 @@ func load(cache string) (*os.File, header) {
 	}
 	b := make([]byte, size)
 	if _, err := f.ReadAt(b, 0); err == nil {
-		if h, err := decodeHeader(b); err == nil {
+		h, err := decodeHeader(b)
+		info, lost := f.Stat()
+		if err == nil && lost == nil && info.Size() >= int64(size*(1+h.rows)) {
 			return f, h
 		}
 	}
@@ -176,16 +186,6 @@ func Names(dir string) ([]transcript.Entry, error) {
 	}
 	slices.SortFunc(found, func(a, b transcript.Entry) int { return cmp.Compare(a.Name, b.Name) })
 	return found, nil
-}
-
-// measure returns the row of an entry, from what is known if its print agrees.
-func measure(dir disk.Dir, e transcript.Entry, known map[string]row) (row, error) {
-	if r, ok := known[e.Name]; ok && dir.Print(e.Name) == r.print {
-		return r, nil
-	}
-	r, err := fetch(dir.Path, e)
-	r.Body, r.File = "", nil // a whole room of them would not fit
-	return r, err
 }
 
 // parallel runs fn for 0 to n-1, a few at a time.

@@ -25,7 +25,12 @@ func (x *Index) Publish(cache string, added *transcript.Entry, change func() err
 		return nil
 	}
 	if added != nil {
-		r, err := measure(disk.Dir{Path: x.dir}, *added, nil)
+		dir, err := disk.OpenDir(x.dir)
+		if err != nil {
+			return nil
+		}
+		defer dir.Close()
+		r, err := measure(dir, *added, nil)
 		if err != nil {
 			return nil
 		}

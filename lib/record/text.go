@@ -2,13 +2,27 @@ package record
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
-// OneLine shows the line breaks and tabs of a text that is to stand on one line, so
-// that it cannot pass for more of them.
+// OneLine shows the control characters and line ends of a text that is to stand
+// on one line, so that it cannot pass for more of them.
 func OneLine(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(s)
+	unwelcome := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
+	if strings.IndexFunc(s, unwelcome) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if unwelcome(r) {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Each record says itself to people in one line, or a few.

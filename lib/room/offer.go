@@ -28,6 +28,22 @@ type Ask struct {
 	MaxBytes int // of transcript text; 0 means no bound
 }
 
+// Check refuses, with usage, what does not go together.
+func (a Ask) Check() error {
+	switch {
+	case a.Policy != Full && a.Policy != Incremental && a.Policy != Explicit:
+		return fault.New(fault.Usage, "unknown policy: %q", a.Policy).
+			WithHint("a policy is full, incremental or explicit")
+	case a.Policy == Explicit && a.From+a.Through == "":
+		return fault.New(fault.Usage, "an explicit offer names an entry").
+			WithHint("give --from-entry or --through-entry")
+	case a.Policy != Explicit && a.From != "":
+		return fault.New(fault.Usage, "only an explicit offer begins with a named entry").
+			WithHint("give --policy explicit")
+	}
+	return nil
+}
+
 // Offer returns a bounded offer of a room. A bound is kept by taking whole entries
 // from the newest backward; none is cut. The same ask gives the same offer,
 // whatever is posted in between, once it names the entry that it goes through.
@@ -41,6 +57,9 @@ func (r Rooms) Offer(ctx context.Context, key store.Key, a Ask) (record.Offer, e
 
 func (r Rooms) offer(ctx context.Context, key store.Key, a Ask) (record.Offer, error) {
 	o := record.Offer{Type: "offer", Root: key.Space, Thread: key.Room, For: a.For, Policy: a.Policy}
+	if err := a.Check(); err != nil {
+		return o, err
+	}
 	if err := r.Known(ctx, key.Space, a.For); err != nil {
 		return o, err
 	}
@@ -80,27 +99,15 @@ func (r Rooms) offer(ctx context.Context, key store.Key, a Ask) (record.Offer, e
 
 // window returns the part that a policy names, before any bound.
 func (r Rooms) window(ctx context.Context, key store.Key, a Ask) (store.Part, error) {
-	switch a.Policy {
-	case Full:
-		return store.Part{Through: a.Through}, nil
-	case Explicit:
-		if a.From+a.Through == "" {
-			return store.Part{}, fault.New(fault.Usage, "an explicit offer names an entry").
-				WithHint("give --from-entry or --through-entry")
-		}
-		return store.Part{From: a.From, Through: a.Through}, nil
-	case Incremental:
-		if a.Cursor == "" {
-			return store.Part{Through: a.Through}, nil
-		}
-		_, err := r.Store.Read(ctx, key, store.Part{From: a.Cursor, Through: a.Cursor, Passes: true})
-		if fault.Is(err, fault.UnknownEntry) {
-			return store.Part{Through: a.Through}, nil // a cursor of some other room, or none at all
-		}
-		return store.Part{After: a.Cursor, Through: a.Through}, err
+	all := store.Part{From: a.From, Through: a.Through}
+	if a.Policy != Incremental || a.Cursor == "" {
+		return all, nil
 	}
-	return store.Part{}, fault.New(fault.Usage, "unknown policy: %q", a.Policy).
-		WithHint("a policy is full, incremental or explicit")
+	_, err := r.Store.Read(ctx, key, store.Part{From: a.Cursor, Through: a.Cursor, Passes: true})
+	if fault.Is(err, fault.UnknownEntry) {
+		return all, nil // a cursor of some other room, or none at all
+	}
+	return store.Part{After: a.Cursor, Through: a.Through}, err
 }
 
 // fill finds the newest entries of a part that fit, and what was left out. left is

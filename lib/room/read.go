@@ -3,6 +3,7 @@ package room
 import (
 	"context"
 	"iter"
+	"time"
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -70,6 +71,7 @@ func (rd *Reading) Entries() iter.Seq2[transcript.Entry, error] {
 				w.FromEntry, w.StartLine = e.Name, max(e.StartLine, rd.first)
 			}
 			w.ThroughEntry, w.EndLine = e.Name, e.EndLine()
+			w.TotalLines = max(w.TotalLines, w.EndLine) // by hand, it may have grown
 			w.Entries++
 			w.Bytes += bytes
 			if !yield(e, nil) {
@@ -107,6 +109,16 @@ func (r Rooms) List(ctx context.Context, space string, names []string) iter.Seq2
 			}
 		}
 	}
+}
+
+// Turn reports whether a room has a floor that somebody holds ("": anybody), and
+// has held for so long.
+func Turn(k record.RoomKeys, who string, held time.Duration) bool {
+	if k.Status == "ended" || who != "" && k.Current != who {
+		return false
+	}
+	since, err := time.Parse(time.RFC3339, k.FloorSince)
+	return held == 0 || err == nil && time.Since(since) >= held
 }
 
 func named(space string, names []string) iter.Seq2[store.Key, error] {

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,9 @@ import (
 
 // Print writes one record, in one write.
 func (c *Call) Print(v any) error {
+	if raw, ok := v.(json.RawMessage); ok {
+		return c.write(append(raw, '\n')) // a record that goes on as it came
+	}
 	line, err := record.Encode(v)
 	if err != nil {
 		return err
