@@ -4,7 +4,6 @@ package cmd_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -32,8 +31,8 @@ const (
 	linesRow    = "read --last 40 --text, whole process"
 	nextRow     = "next, whole process"
 	listRow     = "list, whole process"
-	headRow     = "head, in process (check_turn)"
-	windowRow   = "tail of 40 lines, in process (tail read)"
+	headRow     = "head, in process"
+	windowRow   = "tail of 40 lines, in process"
 	fullRow     = "read --text of all, whole process"
 	foreignRow  = "read --tail 20 after a foreign entry"
 	aloneRow    = "post, nobody else"
@@ -60,9 +59,9 @@ var peers = map[string]map[int]string{
 	manyRow:    {8: "3.0 ms (338/s)"},
 	linesRow:   {10: "40 ms", 1000: "87 ms", 10_000: "390 ms", 100_000: "3400 ms"},
 	fullRow:    {10_000: "340 ms", 100_000: "3800 ms"},
-	headRow:    {10: "1.1 ms", 1000: "33 ms", 10_000: "273 ms"},
-	windowRow:  {10: "1.0 ms", 1000: "32 ms", 10_000: "278 ms"},
-	waitRow:    {10: "26 ms", 1000: "72 ms", 10_000: "500 ms"},
+	checkRow:   {10: "1.1 ms", 1000: "33 ms", 10_000: "273 ms"},
+	tailMCPRow: {10: "1.0 ms", 1000: "32 ms", 10_000: "278 ms"},
+	turnRow:    {10: "26 ms", 1000: "72 ms", 10_000: "500 ms"},
 	watchRow:   {10: "10 ms", 1000: "12 ms", 10_000: "45 ms"},
 	aloneRow:   {10_000: "28 ms"},
 	crowdRow:   {10_000: "843 ms"},
@@ -126,11 +125,7 @@ func (m *bench) eight() {
 	for i := range 8 {
 		m.fill(m.eightKey(i), 10, "quieted:\n  claude: 1000000000\n  ci: 1000000000\n")
 	}
-	post := func(row string, key func(i int) store.Key) {
-		var publishes []time.Duration
-		for range 10 {
-			publishes = append(publishes, timed(m.publish))
-		}
+	round := func(key func(i int) store.Key) time.Duration {
 		var all sync.WaitGroup
 		errs := make([]error, 8)
 		took := timed(func() {
@@ -144,8 +139,18 @@ func (m *bench) eight() {
 		for _, err := range errs {
 			m.must(err)
 		}
-		l := m.add(row, 8, []time.Duration{took / (8 * each)}, publishName, publishes)
-		l.Note = fmt.Sprintf("%s, %d posts", perSecond(l), 8*each)
+		return took / (8 * each)
+	}
+	post := func(row string, key func(i int) store.Key) {
+		var took, publishes []time.Duration
+		for range 3 {
+			for range 5 {
+				publishes = append(publishes, timed(m.publish))
+			}
+			took = append(took, round(key))
+		}
+		l := m.add(row, 8, took, publishName, publishes)
+		l.Note = fmt.Sprintf("%s, 3 rounds of %d posts", perSecond(l), 8*each)
 	}
 	post(oneRoomRow, func(int) store.Key { return m.eightKey(0) })
 	post(manyRow, m.eightKey)
@@ -287,224 +292,10 @@ func (m *bench) readers(room, space string) (stop func()) {
 	}
 }
 
-// wakes times how long after a post somebody who watches the room has seen it.
-func (m *bench) wakes() {
-	for _, n := range sizes {
-		m.progress("wakes, room of %d entries", n)
-		t := m.talk(m.key(n))
-		ctx, cancel := context.WithCancel(context.Background())
-		seen, watcher := make(chan sighting, 1000), &files.Store{}
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for range watcher.Watch(ctx, t.key) {
-				if h, err := watcher.Head(ctx, t.key); err == nil {
-					seen <- sighting{h.Version, time.Now()}
-				}
-			}
-		}()
-		<-seen
-		var after, whole []time.Duration
-		for range samples(200) {
-			begun := time.Now()
-			t.post()
-			acked := time.Now()
-			at := m.await(seen, t.last.Version)
-			after = append(after, max(0, at.Sub(acked)))
-			whole = append(whole, at.Sub(begun))
-		}
-		cancel()
-		<-done
-		m.add(wakeRow, n, after, "", nil).Note = "0: seen before"
-		m.add(waitRow, n, whole, "", nil)
-	}
-}
-
-type sighting struct {
-	version int
-	at      time.Time
-}
-
-// await returns when a version was seen.
-func (m *bench) await(seen <-chan sighting, version int) time.Time {
-	limit := time.After(30 * time.Second)
-	for {
-		select {
-		case s := <-seen:
-			if s.version >= version {
-				return s.at
-			}
-		case <-limit:
-			m.Fatalf("version %d was not noticed for 30 s", version)
-		}
-	}
-}
-
-// watcher times the program that prints a line whenever a floor moves, where there is one.
-func (m *bench) watcher() {
-	if _, err := os.Stat(filepath.Join(m.prog, "substrate-watch")); err != nil {
-		m.lines = append(m.lines, &line{Work: watchRow, Size: -1, Note: "not measured: no substrate-watch"})
-		return
-	}
-	for _, n := range sizes {
-		m.progress("substrate-watch, room of %d entries", n)
-		t := m.talk(m.key(n))
-		c := m.command("watch", t.key.Room, "--space", t.key.Space)
-		c.Stdout = nil
-		out, err := c.StdoutPipe()
-		m.must(err)
-		m.must(c.Start())
-		seen := make(chan sighting, 1000)
-		go func() {
-			lines := json.NewDecoder(out)
-			var floor struct {
-				Version int `json:"version"`
-			}
-			for lines.Decode(&floor) == nil {
-				seen <- sighting{floor.Version, time.Now()}
-			}
-		}()
-		m.armed(t, seen)
-		var after []time.Duration
-		for range samples(200) {
-			t.post()
-			acked := time.Now()
-			after = append(after, max(0, m.await(seen, t.last.Version).Sub(acked)))
-		}
-		c.Process.Kill()
-		c.Wait()
-		m.add(watchRow, n, after, "", nil).Note = "0: seen before"
-	}
-	m.idle()
-}
-
-// armed posts until the watcher notices: what was there when it began is no news to it.
-func (m *bench) armed(t *talk, seen <-chan sighting) {
-	for range 100 {
-		t.post()
-		select {
-		case <-seen:
-			return
-		case <-time.After(300 * time.Millisecond):
-		}
-	}
-	m.Fatalf("the watcher noticed none of 100 posts in %s", t.key.Room)
-}
-
-// idle adds what watchers do in rooms where nothing happens, all of them at once. What they do at their start
-// is taken off.
-func (m *bench) idle() {
-	if *idle <= 0 {
-		return
-	}
-	m.progress("idle watchers for %v", *idle)
-	type use struct {
-		cpu time.Duration
-		out strings.Builder
-	}
-	watch := func(d time.Duration) []*use {
-		used := make([]*use, len(sizes))
-		var all sync.WaitGroup
-		for i, n := range sizes {
-			used[i] = &use{}
-			c := m.command("watch", m.key(n).Room, "--space", m.key(n).Space)
-			c.Stdout = &used[i].out
-			m.must(c.Start())
-			all.Go(func() {
-				time.Sleep(d)
-				c.Process.Kill()
-				c.Wait()
-				used[i].cpu = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-			})
-		}
-		all.Wait()
-		return used
-	}
-	began, ended := watch(time.Second), watch(time.Second+*idle)
-	for i, n := range sizes {
-		l := m.add(idleRow, n, []time.Duration{max(0, ended[i].cpu-began[i].cpu)}, "", nil)
-		l.Note = fmt.Sprintf("%.3f%% of a processor, %d bytes",
-			100*float64(l.Median)/float64(*idle), ended[i].out.Len()-began[i].out.Len())
-	}
-}
-
-const idleRow = "CPU of an idle watcher"
-
-func (m *bench) manyKey(i int) store.Key {
-	return store.Key{Space: m.space("many"), Room: fmt.Sprintf("room-%04d", i)}
-}
-
-// many times a space of many rooms: all of them listed, and one wake while all are watched.
-func (m *bench) many() {
-	m.progress("%d rooms", manyRooms)
-	space := m.space("many")
-	configs := func() {
-		found, err := os.ReadDir(filepath.Join(space, ".substrate", "threads"))
-		m.must(err)
-		for _, f := range found {
-			_, err := os.ReadFile(filepath.Join(space, ".substrate", "threads", f.Name(), "config.yaml"))
-			m.must(err)
-		}
-	}
-	plain := floor{"read of every config.yaml", configs}
-	l := m.measure(roomsRow, manyRooms, 5, plain, m.program("list", "--space", space))
-	l.Peak = m.peak("list", "--space", space)
-
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	type woken struct {
-		key store.Key
-		at  time.Time
-	}
-	seen, done := make(chan woken, 2*manyRooms), make(chan struct{})
-	go func() {
-		defer close(done)
-		for key := range (&files.Store{}).Watch(ctx, store.Key{Space: space}) {
-			seen <- woken{key, time.Now()}
-		}
-	}()
-	armed := time.Now()
-	<-seen
-	m.progress("%d rooms armed in %v", manyRooms, time.Since(armed).Round(time.Millisecond))
-	var took []time.Duration
-	other := 0
-	for i := range 50 {
-		t := m.talk(m.manyKey(i * 97 % manyRooms))
-		begun := time.Now()
-		t.post()
-		limit := time.After(30 * time.Second)
-		for first := true; ; {
-			select {
-			case w := <-seen:
-				switch {
-				case w.key != t.key:
-					other++
-				case first:
-					took, first = append(took, w.at.Sub(begun)), false
-				}
-				continue
-			case <-time.After(20 * time.Millisecond):
-				if !first {
-					break
-				}
-				continue
-			case <-limit:
-				m.Fatalf("%s was not noticed for 30 s", t.key.Room)
-			}
-			break
-		}
-	}
-	cancel()
-	<-done
-	l = m.add(manyWakeRow, manyRooms, took, "", nil)
-	l.Note = fmt.Sprintf("%d wakes of other rooms in %d posts", other, len(took))
-}
-
 // later names the rows of the document that wait for a program.
 func (m *bench) later() {
 	for _, l := range []struct{ work, peer, why string }{
-		{"MCP check_turn, MCP tail read", "1.1 to 278 ms", "see head and tail in process; no substrate-mcp yet"},
-		{"HTTP read, 1k room, tail, 1 / 8 connections", "28 / 42 a second", "no gateway yet"},
+		{"HTTP read, 1k room, tail, 1 / 8 connections", "28 / 42 a second", "no client for the gateway in here yet"},
 	} {
 		m.lines = append(m.lines, &line{Work: l.work, Size: -1, Peer: l.peer, Note: "not measured: " + l.why})
 	}

@@ -81,6 +81,9 @@ func over10(l *line) float64 {
 	return l.Over10
 }
 
+// exempt are the programs that bring a protocol's library along.
+func exempt(name string) bool { return strings.HasPrefix(name, "mcp") || name == "proxy" }
+
 // flat is how much more than the smallest room the largest may take where it should take the same.
 const flat = 1.5
 
@@ -96,7 +99,7 @@ func (m *bench) targets() []string {
 	}
 	add("1 start", func(v *verdict) {
 		for _, l := range m.lines {
-			if name, ok := strings.CutPrefix(l.Work, startRow); ok && name != "mcp" && name != "proxy" {
+			if name, ok := strings.CutPrefix(l.Work, startRow); ok && !exempt(name) {
 				v.want(l, l.Ratio, 2, "start of %s over a bare program", name)
 			}
 		}
@@ -115,7 +118,11 @@ func (m *bench) targets() []string {
 		v.want(large, over10(large), flat, "%s over 10", thousands(big))
 	})
 	add("3 look", func(v *verdict) {
-		for _, row := range []string{nextRow, tailRow, headRow, windowRow} {
+		rows := []string{nextRow, tailRow, headRow, windowRow}
+		if at(checkRow) != nil {
+			rows = append(rows, checkRow)
+		}
+		for _, row := range rows {
 			v.want(at(row), ms(at(row)), 10, "ms, %s at %s", row, thousands(big))
 			v.want(at(row), over10(at(row)), flat, "%s over 10, %s", thousands(big), row)
 		}

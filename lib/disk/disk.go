@@ -36,34 +36,43 @@ func Stage(dir string, data []byte) (*Staged, error) {
 }
 
 func stage(dir string, data []byte, sync func(*os.File) error) (*Staged, error) {
-	mode, err := sharing(dir)
+	f, err := TempFile(dir)
 	if err != nil {
 		return nil, err
 	}
-	temp := filepath.Join(dir, fmt.Sprintf("%s%016x", TempPrefix, rand.Uint64()))
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o666)
-	if err != nil {
-		return nil, err
-	}
-	if err = fill(f, mode&0o666, data); err == nil {
+	if _, err = f.Write(data); err == nil {
 		err = sync(f)
 	}
 	if closed := f.Close(); err == nil {
 		err = closed
 	}
 	if err != nil {
-		os.Remove(temp)
+		os.Remove(f.Name())
 		return nil, err
 	}
-	return &Staged{temp}, nil
+	return &Staged{f.Name()}, nil
 }
 
-func fill(f *os.File, mode fs.FileMode, data []byte) error {
-	if err := share(f, mode); err != nil {
-		return err
+// TempFile makes a file under a unique dot-name in dir.
+func TempFile(dir string) (*os.File, error) {
+	mode, err := sharing(dir)
+	if err != nil {
+		return nil, err
 	}
-	_, err := f.Write(data)
-	return err
+	f, err := os.OpenFile(tempName(dir), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := share(f, mode&0o666); err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return nil, err
+	}
+	return f, nil
+}
+
+func tempName(dir string) string {
+	return filepath.Join(dir, fmt.Sprintf("%s%016x", TempPrefix, rand.Uint64()))
 }
 
 // Replace gives the file its name, taking the place of what had it.
@@ -162,7 +171,7 @@ func MoveNew(from, to string) error {
 
 // TempDir makes a directory under a unique dot-name in dir.
 func TempDir(dir string) (string, error) {
-	temp := filepath.Join(dir, fmt.Sprintf("%s%016x", TempPrefix, rand.Uint64()))
+	temp := tempName(dir)
 	return temp, Mkdir(temp)
 }
 

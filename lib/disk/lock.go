@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -27,7 +28,7 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	made, readOnly := false, false
-	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
+	for {
 		locked, err := file.TryLock()
 		switch {
 		case locked && named(file, path):
@@ -48,11 +49,17 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 			return nil, unlockable(path, err)
 		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(pause()):
 		case <-ctx.Done():
 			return nil, busy(path, wait, ctx.Err())
 		}
 	}
+}
+
+// pause is how long to wait before asking again: about as long as a post takes,
+// so that a lock does not lie idle, and not as long as everybody else.
+func pause() time.Duration {
+	return time.Millisecond + time.Duration(rand.Int64N(int64(3*time.Millisecond)))
 }
 
 // named reports whether the locked file is still the one that path names.

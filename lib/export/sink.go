@@ -27,8 +27,7 @@ func To(path string) (Sink, error) {
 		return nil, fault.New(fault.Exists, "exists: %q", path)
 	}
 	if strings.HasSuffix(path, ".tar") {
-		temp := filepath.Join(filepath.Dir(path), disk.TempPrefix+filepath.Base(path))
-		f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+		f, err := disk.TempFile(filepath.Dir(path))
 		if err != nil {
 			return nil, err
 		}

@@ -138,7 +138,7 @@ func (r room) publish(x *index.Index, e transcript.Entry, st *staged) error {
 	if err := disk.SyncDir(r.tx); err != nil {
 		return err
 	}
-	err := x.Publish(r.cache, &e, func() error {
+	err := x.Publish(r.cache, e.Name, func() error {
 		if err := st.entry.Create(filepath.Join(r.dir, e.Name)); err != nil {
 			return err
 		}
@@ -189,7 +189,7 @@ func (r room) moderate(x *index.Index, after []byte) error {
 	if err != nil {
 		return err
 	}
-	err = x.Publish(r.cache, nil, func() error { return st.Replace(r.config) })
+	err = x.Publish(r.cache, "", func() error { return st.Replace(r.config) })
 	if err != nil {
 		st.Discard()
 		return err

@@ -266,7 +266,7 @@ func (in *inspection) index(r room) {
 			return err
 		}
 		defer x.Close()
-		return x.Publish(r.cache, nil, func() error { return nil })
+		return x.Publish(r.cache, "", func() error { return nil })
 	})
 	if err != nil && !fault.Is(err, fault.Denied) {
 		in.warn(check, "its index cannot be written: "+err.Error(), "")

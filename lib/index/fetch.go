@@ -2,7 +2,7 @@ package index
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"errors"
 	"iter"
 	"path/filepath"
 	"runtime"
@@ -16,22 +16,27 @@ import (
 // written by nobody who keeps a limit, and are an error.
 const MaxFile = 1 << 30
 
-// measure returns the row of an entry: from what is known if its print agrees,
+// errNoEntry says that a name is none of an entry.
+var errNoEntry = errors.New("not the name of an entry")
+
+// measure returns the row of an entry: the one from before if its print agrees,
 // else from its file.
-func measure(dir disk.Dir, e transcript.Entry, known map[string]row) (row, error) {
-	if r, ok := known[e.Name]; ok && dir.Print(e.Name) == r.print {
-		return r, nil
+func measure(dir disk.Dir, name string, before *row) (row, error) {
+	if before != nil && dir.Print(name) == before.print {
+		return *before, nil
 	}
-	data, print, err := dir.Read(e.Name, MaxFile)
+	e, ok := transcript.ParseName(name)
+	if !ok {
+		return row{}, errNoEntry
+	}
+	data, print, err := dir.Read(name, MaxFile)
 	if err != nil {
 		return row{}, err
 	}
-	sum := sha256.Sum256(data)
 	body, id := transcript.ParseFile(data)
-	r := row{Entry: e, print: print, id: hash(id)}
-	r.SHA256, r.Bytes = hex.EncodeToString(sum[:]), int64(len(data))
+	r := row{name: name, pass: e.Pass, print: print, id: hash(id), sum: sha256.Sum256(data)}
 	if !e.Pass {
-		r.Lines = transcript.LinesOf(body)
+		r.lines = transcript.LinesOf(body)
 	}
 	return r, nil
 }
@@ -61,7 +66,7 @@ func (x *Index) Entries(i, j int, with With) iter.Seq2[transcript.Entry, error] 
 				return
 			}
 			if i = next; i < j {
-				i, j, err = x.afresh(i, end.Name)
+				i, j, err = x.afresh(i, end.name)
 			}
 		}
 		if err != nil {
@@ -72,9 +77,9 @@ func (x *Index) Entries(i, j int, with With) iter.Seq2[transcript.Entry, error] 
 
 // A batch is some rows in a row, which one worker compares with their files.
 type batch struct {
-	rows []row
-	good int // how many of them are as the index says, from the first on
-	done chan struct{}
+	rows    []row
+	entries []transcript.Entry // of those that are as the index says, up to the first that is not
+	done    chan struct{}
 }
 
 // A batch has so many rows at most, or files of so many bytes, or one larger file;
@@ -93,7 +98,7 @@ func (x *Index) batch(i, j int) (*batch, error) {
 			return nil, err
 		}
 		b.rows = append(b.rows, r)
-		bytes += r.Bytes
+		bytes += r.print.Size
 	}
 	return b, nil
 }
@@ -134,39 +139,40 @@ func (x *Index) deliver(i, j int, with With, yield func(transcript.Entry, error)
 		}
 		b := queue[0]
 		<-b.done
-		for _, r := range b.rows[:b.good] {
-			if !yield(r.Entry, nil) {
+		for _, e := range b.entries {
+			if !yield(e, nil) {
 				return i, false
 			}
 			i++
 		}
-		if b.good < len(b.rows) {
+		if len(b.entries) < len(b.rows) {
 			return i, true
 		}
 	}
 	return j, true
 }
 
-// check compares rows with their files, and adds what is wanted of those.
+// check compares rows with their files, and makes entries with what is wanted.
 func (b *batch) check(dir disk.Dir, with With) {
 	defer close(b.done)
 	for i := range b.rows {
 		r := &b.rows[i]
+		e := r.entry()
 		if with == Facts {
-			if dir.Print(r.Name) != r.print {
+			if dir.Print(r.name) != r.print {
 				return
 			}
-			b.good++
+			b.entries = append(b.entries, e)
 			continue
 		}
-		data, print, err := dir.Read(r.Name, MaxFile)
+		data, print, err := dir.Read(r.name, MaxFile)
 		if err != nil || print != r.print {
 			return
 		}
-		if r.Body, r.ID = transcript.ParseFile(data); with == File {
-			r.File = data
+		if e.Body, e.ID = transcript.ParseFile(data); with == File {
+			e.File = data
 		}
-		b.good++
+		b.entries = append(b.entries, e)
 	}
 }
 
@@ -180,7 +186,7 @@ func (x *Index) afresh(i int, last string) (from, to int, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if from, _, err = x.Seek(r.Name); err != nil {
+	if from, _, err = x.Seek(r.name); err != nil {
 		return 0, 0, err
 	}
 	to, exact, err := x.Seek(last)
@@ -199,13 +205,13 @@ func (x *Index) Posted(author, id string, window int) (i int, ok bool, err error
 		if err != nil {
 			return 0, false, err
 		}
-		if r.Author != author {
+		if e, _ := transcript.ParseName(r.name); e.Author != author {
 			continue
 		}
 		if window--; r.id != want {
 			continue
 		}
-		data, err := disk.ReadFile(filepath.Join(x.dir, r.Name), MaxFile)
+		data, err := disk.ReadFile(filepath.Join(x.dir, r.name), MaxFile)
 		if err != nil {
 			return 0, false, err
 		}
@@ -219,5 +225,5 @@ func (x *Index) Posted(author, id string, window int) (i int, ok bool, err error
 // At returns the entry at place i without its body.
 func (x *Index) At(i int) (transcript.Entry, error) {
 	r, err := x.sound(i)
-	return r.Entry, err
+	return r.entry(), err
 }

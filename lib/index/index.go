@@ -24,11 +24,11 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/disk"
-	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
 // Index is what is known of a room's entries. It is one snapshot; it is not for
@@ -105,15 +105,15 @@ func load(cache string) (*os.File, header) {
 	return nil, header{}
 }
 
-// known returns every row there is, by name.
-func (x *Index) known() map[string]row {
-	known := make(map[string]row, x.head.rows)
+// known returns every row there is, in order.
+func (x *Index) known() []row {
+	known := make([]row, 0, x.head.rows)
 	for i := range x.head.rows {
 		r, err := x.row(i)
 		if err != nil {
 			break // damaged from here on
 		}
-		known[r.Name] = r
+		known = append(known, r)
 	}
 	return known
 }
@@ -126,9 +126,10 @@ func (x *Index) Close() {
 	}
 }
 
-// list measures the directory as it is now, reading only what is not known.
-func (x *Index) list(known map[string]row) error {
-	found, err := Names(x.dir)
+// list measures the directory as it is now, reading only what is not known, or
+// has changed since.
+func (x *Index) list(known []row) error {
+	names, err := candidates(x.dir)
 	if err != nil {
 		return err
 	}
@@ -137,18 +138,25 @@ func (x *Index) list(known map[string]row) error {
 		return err
 	}
 	defer dir.Close()
-	rows := make([]row, len(found))
-	errs := make([]error, len(found))
-	parallel(len(found), func(i int) {
-		rows[i], errs[i] = measure(dir, found[i], known)
-	})
-	x.mem, x.head = x.mem[:0], header{dir: x.Print}
+	before := make([]*row, len(names)) // both are sorted
+	for i, k := 0, 0; i < len(names); i++ {
+		for k < len(known) && known[k].name < names[i] {
+			k++
+		}
+		if k < len(known) && known[k].name == names[i] {
+			before[i] = &known[k]
+		}
+	}
+	rows := make([]row, len(names))
+	errs := make([]error, len(names))
+	parallel(len(names), func(i int) { rows[i], errs[i] = measure(dir, names[i], before[i]) })
+	x.mem, x.head = make([]row, 0, len(names)), header{dir: x.Print}
 	for i, r := range rows {
-		switch {
-		case errors.Is(errs[i], fs.ErrNotExist), errors.Is(errs[i], disk.ErrNotRegular):
-			continue // gone, or something else, since the listing
-		case errs[i] != nil:
-			return errs[i]
+		switch err := errs[i]; {
+		case errors.Is(err, errNoEntry), errors.Is(err, fs.ErrNotExist), errors.Is(err, disk.ErrNotRegular):
+			continue // none, or gone, or something else since the listing
+		case err != nil:
+			return err
 		}
 		x.add(r)
 	}
@@ -158,17 +166,17 @@ func (x *Index) list(known map[string]row) error {
 // add gives the next row its place.
 func (x *Index) add(r row) {
 	x.head.rows++
-	r.Version, r.StartLine = x.head.rows, x.head.lines+1
-	x.head.lines += r.Lines
-	if !r.Pass {
+	r.place, r.start = x.head.rows, x.head.lines+1
+	x.head.lines += r.lines
+	if !r.pass {
 		x.head.visible++
 	}
 	x.mem = append(x.mem, r)
 }
 
-// Names returns the entries in a directory that readers see, in order: regular
-// files with a valid name.
-func Names(dir string) ([]transcript.Entry, error) {
+// candidates returns the names in a directory that may be those of entries, in
+// order. Only regular files are; readers skip the rest, whatever it is called.
+func candidates(dir string) ([]string, error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return nil, err
@@ -178,14 +186,14 @@ func Names(dir string) ([]transcript.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := make([]transcript.Entry, 0, len(files))
+	names := make([]string, 0, len(files))
 	for _, f := range files {
-		if e, ok := transcript.ParseName(f.Name()); ok && f.Type().IsRegular() {
-			found = append(found, e)
+		if name := f.Name(); f.Type().IsRegular() && strings.HasSuffix(name, ".md") && name[0] != '.' {
+			names = append(names, name)
 		}
 	}
-	slices.SortFunc(found, func(a, b transcript.Entry) int { return cmp.Compare(a.Name, b.Name) })
-	return found, nil
+	slices.Sort(names)
+	return names, nil
 }
 
 // parallel runs fn for 0 to n-1, a few at a time.
@@ -283,18 +291,18 @@ func (x *Index) search(ok func(row) bool) (int, error) {
 // Seek returns the place of the first entry whose name is not less than name,
 // and whether it is that one.
 func (x *Index) Seek(name string) (i int, exact bool, err error) {
-	i, err = x.search(func(r row) bool { return r.Name >= name })
+	i, err = x.search(func(r row) bool { return r.name >= name })
 	if err != nil || i == x.Len() {
 		return i, false, err
 	}
 	r, err := x.sound(i)
-	return i, r.Name == name, err
+	return i, r.name == name, err
 }
 
 // SeekLine returns the place of the entry that holds a transcript line, Len when
 // the room is shorter.
 func (x *Index) SeekLine(line int) (int, error) {
-	return x.search(func(r row) bool { return r.StartLine+r.Lines > line })
+	return x.search(func(r row) bool { return r.start+r.lines > line })
 }
 
 // Remembered reports whether the file was right, so that nothing was listed.

@@ -6,16 +6,15 @@ import (
 	"slices"
 
 	"github.com/substrate-tools/substrate/lib/disk"
-	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
-// Publish runs change, which publishes the entry (none when added is nil) or
+// Publish runs change, which publishes the entry of that name (none when added is empty) or
 // anything else in the directory, and remembers the outcome in the file cache.
 // The caller holds the room's lock and has held it since x was opened.
 //
 // That the outcome could not be remembered is no error: nobody believes a file
 // that does not agree with its directory.
-func (x *Index) Publish(cache string, added *transcript.Entry, change func() error) error {
+func (x *Index) Publish(cache string, added string, change func() error) error {
 	own := x.Current()
 	if err := change(); err != nil {
 		return err
@@ -24,13 +23,13 @@ func (x *Index) Publish(cache string, added *transcript.Entry, change func() err
 	if !own || print == (disk.Print{}) {
 		return nil
 	}
-	if added != nil {
+	if added != "" {
 		dir, err := disk.OpenDir(x.dir)
 		if err != nil {
 			return nil
 		}
 		defer dir.Close()
-		r, err := measure(dir, *added, nil)
+		r, err := measure(dir, added, nil)
 		if err != nil {
 			return nil
 		}

@@ -57,9 +57,13 @@ func (c *call) quiet(ctx context.Context) (answer, error) {
 	return c.moderate(ctx, room.Quiet(c.Name, c.Turns))
 }
 
-func (c *call) next(ctx context.Context) (answer, error)   { return c.moderate(ctx, room.Hand(c.Name)) }
-func (c *call) order(ctx context.Context) (answer, error)  { return c.moderate(ctx, room.Order(c.Order)) }
-func (c *call) topic(ctx context.Context) (answer, error)  { return c.moderate(ctx, room.Topic(c.Topic)) }
+func (c *call) next(ctx context.Context) (answer, error) { return c.moderate(ctx, room.Hand(c.Name)) }
+func (c *call) order(ctx context.Context) (answer, error) {
+	return c.moderate(ctx, room.Order(c.Order))
+}
+func (c *call) topic(ctx context.Context) (answer, error) {
+	return c.moderate(ctx, room.Topic(c.Topic))
+}
 func (c *call) end(ctx context.Context) (answer, error)    { return c.moderate(ctx, room.End) }
 func (c *call) resume(ctx context.Context) (answer, error) { return c.moderate(ctx, room.Resume) }
 

@@ -54,7 +54,7 @@ func rotate(path string, more int64) {
 	if info, err := os.Stat(path); err != nil || info.Size()+more <= maxLog {
 		return
 	}
-	if os.Remove(path+".1"); disk.MoveNew(path, path+".1") != nil {
+	if os.Remove(path + ".1"); disk.MoveNew(path, path+".1") != nil {
 		os.Truncate(path, 0) // better no history than no bound
 	}
 }

@@ -52,15 +52,15 @@ func refusal(f *fault.Error) *mcp.CallToolResult {
 		Type: "error", Code: string(f.Code), Message: f.Message, Hint: hint(f),
 		Thread: f.Thread, Current: f.Current, Version: f.Version,
 	}
-	says := "refused: " + rec.Message
+	says := "refused: " + record.OneLine(rec.Message)
 	if rec.Current != "" && !strings.Contains(rec.Message, "holds the floor") {
-		says += "; " + rec.Current + " holds the floor"
+		says += "; " + record.OneLine(rec.Current) + " holds the floor"
 	}
 	if rec.Hint != "" {
 		says += "\nwhat to do: " + record.OneLine(rec.Hint)
 	}
 	res, _ := answer{record: rec}.result()
-	res.Content = []mcp.Content{&mcp.TextContent{Text: record.OneLine(says) + "\n" + string(res.StructuredContent.(json.RawMessage))}}
+	res.Content = []mcp.Content{&mcp.TextContent{Text: says + "\n" + string(res.StructuredContent.(json.RawMessage))}}
 	res.IsError = true
 	return res
 }

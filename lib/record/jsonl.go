@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -38,7 +39,8 @@ func (l Line) Decode(v any) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
-		return fault.New(fault.BadInput, "line %d: wrong kind of value for %q: %s", l.Number, mistyped.Field, mistyped.Value)
+		return fault.New(fault.BadInput, "line %d: wrong kind of value for %q: %s",
+			l.Number, mistyped.Field[strings.LastIndex(mistyped.Field, ".")+1:], mistyped.Value)
 	case err != nil:
 		return l.bad(err)
 	}

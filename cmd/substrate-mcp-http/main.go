@@ -1,0 +1,65 @@
+// Command substrate-mcp-http serves rooms to MCP clients over HTTP; see substrate-mcp-http(1).
+package main
+
+import (
+	"time"
+
+	"github.com/substrate-tools/substrate/lib/mcpserver"
+	"github.com/substrate-tools/substrate/lib/tool"
+)
+
+const usage = `usage: substrate-mcp-http [ADDRESS] [--name NAME] [--space DIR]... [--keys FILE]
+                          [--listen-anywhere] [--lock-timeout D] [--debug] [--text]
+
+Serve rooms to MCP clients over streamable HTTP, until interrupted. Print where:
+ADDRESS is 127.0.0.1:0 unless it is given, and port 0 is any that is free.
+
+  --name NAME      who acts when a call names nobody; never guessed
+  --space DIR      serve this space, and others so named (default: every space in
+                   this machine's registry, read anew at every call)
+  --keys FILE      serve only who has a key, as its owner; lines of a name and the
+                   SHA-256 of his key in hex
+  --listen-anywhere
+                   ADDRESS may be reached from elsewhere; goes with --keys
+  --lock-timeout D how long a lock is waited for (default 10s)
+  --debug          log more, in this machine's logs/substrate-mcp-http.log
+
+substrate-mcp-http 127.0.0.1:8127 --space . --keys keys
+`
+
+func main() { tool.Main(usage, run) }
+
+func run(c *tool.Call) error {
+	name, spaces := c.Flags.String("name", "", ""), mcpserver.Spaces(c.Flags)
+	file, anywhere := c.Flags.String("keys", "", ""), c.Flags.Bool("listen-anywhere", false, "")
+	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
+	text := c.Text()
+	address, err := c.Parse(0, 1)
+	if err != nil {
+		return err
+	}
+	var keys []mcpserver.Key
+	if *file != "" {
+		if keys, err = mcpserver.ReadKeys(*file); err != nil {
+			return err
+		}
+	}
+	l, where, err := mcpserver.Listen(append(address, "127.0.0.1:0")[0], *anywhere, len(keys) > 0)
+	if err != nil {
+		return err
+	}
+	s := mcpserver.New(mcpserver.Config{
+		Version: tool.Version, Name: *name, Spaces: *spaces, Wait: *wait,
+		Log: mcpserver.Log("substrate-mcp-http.log"), Frames: *frames,
+	})
+	defer s.Close()
+	if *anywhere {
+		c.Notice(mcpserver.TrustBoundary)
+	}
+	if err := c.Show(*text, where); err != nil {
+		return err
+	}
+	ctx, stop := tool.Interruptible()
+	defer stop()
+	return s.ServeHTTP(ctx, l, s.Handler(keys, !*anywhere))
+}

@@ -1,0 +1,53 @@
+// Command substrate-mcp serves rooms to an MCP client; see substrate-mcp(1).
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/substrate-tools/substrate/lib/mcpserver"
+	"github.com/substrate-tools/substrate/lib/tool"
+)
+
+const usage = `usage: substrate-mcp [--name NAME] [--space DIR]... [--lock-timeout D] [--debug]
+       substrate-mcp --http ADDRESS [--name NAME] [--space DIR]... [--keys FILE]
+                     [--listen-anywhere] [--lock-timeout D] [--debug]
+       substrate-mcp --install CLIENT | --uninstall CLIENT [--name NAME] [--space DIR]...
+                     [--file FILE] [--write]
+
+Serve rooms to an MCP client on standard input and output, until the input ends.
+Clients start it themselves. The second form runs substrate-mcp-http, the third
+substrate-mcp-install; their -h explains what only they take.
+
+  --name NAME      who acts when a call names nobody; never guessed
+  --space DIR      serve this space, and others so named (default: every space in
+                   this machine's registry, read anew at every call)
+  --lock-timeout D how long a lock is waited for (default 10s)
+  --debug          log every message too, in this machine's logs/substrate-mcp.log
+
+substrate-mcp --name claude --space .
+`
+
+func main() { tool.Main(usage, run) }
+
+func run(c *tool.Call) error {
+	name, spaces := c.Flags.String("name", "", ""), mcpserver.Spaces(c.Flags)
+	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
+	other := siblings(c.Flags)
+	if _, err := c.Parse(0, 0); err != nil {
+		return err
+	}
+	args, err := other.command(c, *spaces)
+	if err != nil {
+		return err
+	}
+	if args != nil {
+		return become(args)
+	}
+	s := mcpserver.New(mcpserver.Config{
+		Version: tool.Version, Name: *name, Spaces: *spaces, Wait: *wait,
+		Log: mcpserver.Log("substrate-mcp.log"), Frames: *frames,
+	})
+	defer s.Close()
+	return s.Serve(context.Background(), c.Stdin, c.Writer())
+}
