@@ -4,6 +4,9 @@
 #                 fmt vet staticcheck tidy cross shell man test
 # make race       tests and programs under the race detector
 # make crash      programs killed at each system call that changes a file (Linux, strace)
+# make agents     real agent programs (npm) in a room, with no network but loopback; AGENTS="codex opencode"
+# make peers      MCP programs that nobody here wrote, on ours (Linux, npm)
+# make mcpb       a bundle of substrate-mcp, and its server.json
 # make fuzz       each fuzz test for FUZZTIME
 # make bench      measurements
 # make install    PREFIX, DESTDIR; FORCE=1 replaces a substrate that is not ours
@@ -34,6 +37,7 @@ MARKER = This substrate is github.com/substrate-tools/substrate.
 
 .PHONY: build programs demo check fmt vet staticcheck tidy cross shell man test
 .PHONY: race crash power fuzz bench install uninstall clean
+.PHONY: agents
 
 build: programs bin/gum
 
@@ -92,7 +96,8 @@ cross:
 
 # Every file in scripts is a shell script; .ci/run is one too, for bash.
 shell: bin/tools/shfmt
-	@for f in scripts/* .ci/run; do \
+	@for f in scripts/* scripts/recipes/* .ci/run; do \
+	  case $$f in *.service | *.plist) continue ;; esac; \
 	  [ -f "$$f" ] || continue; \
 	  case $$(head -n 1 "$$f") in \
 	    '#!/bin/sh') sh -n "$$f" || exit 1 ;; \
@@ -154,6 +159,7 @@ install: build
 	for d in cmd/*/; do install -m 755 "bin/$$(basename "$$d")" $(bindir)/ || exit 1; done
 	for f in scripts/substrate-*; do [ ! -f "$$f" ] || install -m 755 "$$f" $(bindir)/ || exit 1; done
 	install -m 755 bin/gum $(libexecdir)/gum
+	mkdir -p $(libexecdir)/recipes && cp -p scripts/recipes/* $(libexecdir)/recipes/
 	for f in man/*.[1-9]; do \
 	  [ -e "$$f" ] || continue; \
 	  d=$(mandir)/man$${f##*.}; mkdir -p "$$d" && install -m 644 "$$f" "$$d/" || exit 1; \
@@ -181,3 +187,24 @@ uninstall:
 
 clean:
 	rm -rf bin
+
+# Installs what it needs outside the tree; see scripts/agents.
+AGENTS = codex opencode
+agents:
+	GO="$(GO)" scripts/agents $(AGENTS)
+
+# MCP peers that nobody here wrote, pinned in testdata/peers: the conformance suite and the inspector, on their own
+# node. npm runs none of their install scripts.
+testdata/peers/node_modules/.package-lock.json: testdata/peers/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { \
+	  echo "peers: no npm; install it: apt-get install npm" >&2; exit 1; }
+	cd testdata/peers && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.PHONY: peers mcpb
+peers: testdata/peers/node_modules/.package-lock.json
+	$(GO) test $(TESTFLAGS) -v -tags peers -run '^TestPeers' -count 1 -timeout 15m ./cmd
+
+# A bundle of substrate-mcp for MCP clients that install such, and server.json for the registry.
+mcpb:
+	scripts/mcpb

@@ -155,6 +155,23 @@ func fakeModel(t *testing.T) func() []map[string]any {
 	}
 }
 
+// settle gives an agent a home directory, and returns an environment in which nothing is of whoever runs the test.
+func (p agentProgram) settle(s *stage, home string) []string {
+	s.t.Helper()
+	for file, text := range p.files {
+		file = filepath.Join(home, file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+			s.t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return append([]string{
+		"HOME=" + home, "SUBSTRATE_HOME=" + s.env, "PATH=" + os.Getenv("AGENTS_PATH") + ":" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8",
+	}, p.env...)
+}
+
 // TestAgentsRoom has dan, scripted, and the agents take ten rounds in a room, with nobody at hand.
 func TestAgentsRoom(t *testing.T) {
 	names := strings.Fields(os.Getenv("AGENTS"))
@@ -179,22 +196,10 @@ func TestAgentsRoom(t *testing.T) {
 	s.open(strings.Join(turns, ","), "r")
 	attendees := map[string]*player{}
 	for i, name := range names {
-		p, home := agentPrograms[name], t.TempDir()
-		for file, text := range p.files {
-			file = filepath.Join(home, file)
-			if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
+		p := agentPrograms[name]
 		policy := []string{"full", "incremental"}[i%2]
 		cmd := s.cmd("attend", seats[i], "--exec", p.run, "--reply", p.reply, "--context", policy, "--timeout", "2m")
-		// Nothing of whoever runs the test gets in.
-		cmd.Env = append([]string{
-			"HOME=" + home, "SUBSTRATE_HOME=" + s.env, "PATH=" + os.Getenv("AGENTS_PATH") + ":" + os.Getenv("PATH"), "TERM=dumb", "LANG=C.UTF-8",
-		}, p.env...)
+		cmd.Env = p.settle(s, t.TempDir())
 		attendees[seats[i]] = s.play(cmd)
 	}
 	if len(names) == 1 {
@@ -259,5 +264,59 @@ func TestAgentsRoom(t *testing.T) {
 	}
 	if out := s.do("doctor"); strings.Contains(out, `"level":"fail"`) {
 		t.Errorf("doctor: %s", out)
+	}
+}
+
+// TestAgentsNotice has agents at work on something else, with the hooks of scripts/recipes: at the end of that they
+// notice that a room waits for them, and answer there, once.
+func TestAgentsNotice(t *testing.T) {
+	names := strings.Fields(os.Getenv("AGENTS"))
+	if len(names) == 0 {
+		t.Skip("no AGENTS: make agents")
+	}
+	if !alone(t) {
+		return
+	}
+	fakeModel(t)
+	recipes := filepath.Join(root, "scripts", "recipes")
+	for _, name := range names {
+		p := agentPrograms[name]
+		var args []string
+		switch name {
+		case "codex":
+			p.files = map[string]string{".codex/config.toml": fmt.Sprintf("notify = [%q, %q]\n", filepath.Join(recipes, "hook-codex-notify"), "ann") + p.files[".codex/config.toml"]}
+			args = []string{"codex", "exec", "--skip-git-repo-check", "ask-77 is something else"}
+		case "claude":
+			hook := fmt.Sprintf(`[{"hooks": [{"type": "command", "command": "%s ann"}]}]`, filepath.Join(recipes, "hook-claude-stop"))
+			p.files = map[string]string{".claude/settings.json": `{"hooks": {"Stop": ` + hook + `}}`}
+			args = []string{"claude", "-p", "ask-77 is something else", "--model", "fake-1", "--allowedTools", "Bash"}
+		default:
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.open("ann", "r")
+			s.do("post", "r", "--as", "dan", "-m", "the question")
+			cmd := s.cmd("watch")
+			cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `exec "$@" </dev/null >&2`, "sh"}, args...)
+			env := p.settle(s, t.TempDir())
+			for i, v := range env {
+				if rest, ok := strings.CutPrefix(v, "PATH="); ok {
+					env[i] = "PATH=" + bin + ":" + rest
+				}
+			}
+			cmd.Env = env
+			agent := s.play(cmd)
+			if status, _ := agent.end(); status != 0 {
+				t.Errorf("ended with %d: %s", status, agent.stderr())
+			}
+			if out, errs, status := s.try("next", "r", "--for", "dan", "--wait", "1m"); status != 0 {
+				t.Fatalf("it has not noticed: %s%s; %s", out, errs, agent.stderr())
+			}
+			time.Sleep(3 * time.Second) // for a second answer, which would be refused and is not to be tried
+			if got, want := s.bodies("r"), []string{"dan: the question", "ann: ann answers ask-77"}; !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
 	}
 }

@@ -38,7 +38,8 @@ type bench struct {
 	env    []string
 	null   *os.File
 	stderr *os.File
-	body   *os.File // what is posted
+	body   *os.File      // what is posted
+	used   time.Duration // processor time of the programs that ran
 	lines  []*line
 	began  time.Time
 }
@@ -141,7 +142,12 @@ func (m *bench) command(prog string, args ...string) *exec.Cmd {
 // run runs a program to its end, which must be a good one.
 func (m *bench) run(prog string, args ...string) {
 	m.body.Seek(0, io.SeekStart)
-	if err := m.command(prog, args...).Run(); err != nil {
+	c := m.command(prog, args...)
+	err := c.Run()
+	if c.ProcessState != nil {
+		m.used += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	}
+	if err != nil {
 		said, _ := os.ReadFile(m.stderr.Name())
 		m.Fatalf("%s %s: %v\n%s", prog, strings.Join(args, " "), err, said)
 	}
@@ -222,14 +228,18 @@ func samples(n int) iter.Seq[int] {
 
 // measure adds a line about work that is done n times, beside its floor.
 func (m *bench) measure(what string, size, n int, f floor, work func()) *line {
-	var took, least []time.Duration
+	var took, least, used []time.Duration
 	for range samples(n) {
 		if f.do != nil {
 			least = append(least, timed(f.do))
 		}
+		m.used = 0
 		took = append(took, timed(work))
+		used = append(used, m.used)
 	}
-	return m.add(what, size, took, f.name, least)
+	l := m.add(what, size, took, f.name, least)
+	l.CPU = median(used)
+	return l
 }
 
 // add adds a line about samples.
@@ -240,9 +250,9 @@ func (m *bench) add(what string, size int, took []time.Duration, floor string, l
 		l.Floor, l.FloorNS = floor, median(least)
 		l.Ratio = float64(l.Median) / float64(l.FloorNS)
 	}
-	if first := m.line(what, sizes[0]); first != nil && size > sizes[0] {
+	if first := m.line(what, sizes[0]); first != nil && first.Median > 0 && size > sizes[0] {
 		l.Over10 = float64(l.Median) / float64(first.Median)
-		if floor == bareName || floor == publishName {
+		if floor == bareName || floor == publishName || floor == statRow {
 			l.Over10 = l.Ratio / first.Ratio // the floor is the same in every room: what differs is the machine
 		}
 	}

@@ -25,7 +25,8 @@ type line struct {
 	Floor   string         `json:"floor"`   // "" for none
 	FloorNS time.Duration  `json:"floor_ns"`
 	Ratio   float64        `json:"ratio"`          // median to the floor's
-	Over10  float64        `json:"over_10"`        // to the smallest room; of the ratios, where the floor is the same
+	Over10  float64        `json:"over_10"`        // to the smallest room; of the ratios where the floor is one
+	CPU     time.Duration  `json:"cpu_ns"`         // processor time of the program, which load leaves alone
 	Peak    int64          `json:"peak_kib"`       // memory of the whole process; 0: not measured
 	Calls   map[string]int `json:"calls,omitzero"` // system calls
 	Peer    string         `json:"peer_quoted"`
@@ -41,7 +42,8 @@ func (m *bench) report(targets []string, load string) {
 	fmt.Fprintf(&text, "%s, file system %s, load %s before and %s after, %.0f s\n\n",
 		machine(), kind, load, loadavg(), time.Since(m.began).Seconds())
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "entries\tbest\tmedian\tworst\tx floor\tfloor\tx smallest\tpeak MiB\tpeer (quoted)\t  work\t")
+	fmt.Fprintln(w, "entries\tbest\tmedian\tworst\tx floor\tfloor\tx smallest\tcpu\tpeak MiB"+
+		"\tpeer (quoted)\t  work\t")
 	for _, l := range m.lines {
 		fmt.Fprintln(w, l.cells())
 	}
@@ -64,7 +66,7 @@ func (m *bench) report(targets []string, load string) {
 const lastCell = "\x01"
 
 func (l *line) cells() string {
-	size, ratio, over, peak := "", "", "", ""
+	size, ratio, over, cpu, peak := "", "", "", "", ""
 	if l.Size >= 0 {
 		size = thousands(l.Size)
 	}
@@ -73,6 +75,9 @@ func (l *line) cells() string {
 	}
 	if l.Over10 > 0 {
 		over = fmt.Sprintf("%.2f", l.Over10)
+	}
+	if l.CPU > 0 {
+		cpu = millis(l.CPU)
 	}
 	if l.Peak > 0 {
 		peak = fmt.Sprintf("%.1f", float64(l.Peak)/1024)
@@ -91,7 +96,7 @@ func (l *line) cells() string {
 	if l.Note != "" {
 		work += ": " + l.Note
 	}
-	cells := []string{size, best, median, worst, ratio, least, over, peak, l.Peer, lastCell, work}
+	cells := []string{size, best, median, worst, ratio, least, over, cpu, peak, l.Peer, lastCell, work}
 	return strings.Join(cells, "\t")
 }
 

@@ -17,7 +17,7 @@ import (
 func adjustments(c *tool.Call) func(*home.Agent) {
 	run, context, reply := c.Flags.String("exec", "", ""), c.Flags.String("context", "", ""), c.Flags.String("reply", "", "")
 	attempts, limit := door.Positive(c.Flags, "attempts"), door.Positive(c.Flags, "max-bytes")
-	pause, timeout := c.Flags.Duration("pause", 0, ""), c.Flags.Duration("timeout", 0, "")
+	pause, timeout := c.Duration("pause", 0), c.Duration("timeout", 0)
 	return func(a *home.Agent) {
 		set(&a.Run, *run)
 		set(&a.Context, *context)
@@ -67,11 +67,12 @@ func (a *attendance) offers(ctx context.Context, name string, flags door.Flags) 
 	if err := who.Check(); err != nil {
 		return err
 	}
-	release, err := a.machine.Only(ctx, name)
+	only, err := a.machine.Only(name)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer only.Close()
+	who.Keep = only
 	return a.c.Each("offer", door.NewStream(ctx, flags).Turn(func(d *door.Door, o record.Offer) (any, error) {
 		if o.For != name {
 			return nil, fault.New(fault.BadInput, "offer is for %q, not for %q", o.For, name)
@@ -108,11 +109,12 @@ func (a *attendance) one(ctx context.Context, name string, q door.Query) error {
 	if err := who.Check(); err != nil {
 		return err
 	}
-	release, err := a.machine.Only(ctx, name)
+	only, err := a.machine.Only(name)
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer only.Close()
+	who.Keep = only
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q.For = name

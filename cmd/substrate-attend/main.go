@@ -3,6 +3,7 @@ package main
 
 import (
 	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -49,16 +50,22 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
+	if *every && *spot == "-" {
+		return c.Misuse("offers are for one agent: name it")
+	}
 	if *every {
 		if names, err = machine.Agents(); err != nil {
 			return err
+		}
+		if len(names) == 0 {
+			return c.Misuse("no agents in %s/agents.yaml", machine.Dir())
 		}
 	}
 	ctx, stop := tool.Interruptible()
 	defer stop()
 	a := attendance{c: c, machine: machine, adjust: adjust, text: *text}
 	if *spot == "-" {
-		return a.offers(ctx, names[0], door.Flags{Space: *space})
+		return a.offers(ctx, names[0], door.Flags{Space: *space, Wait: files.DefaultWait})
 	}
 	q := door.Query{Space: *space, All: *all}
 	if *spot != "" {

@@ -25,7 +25,7 @@ substrate-next --for claude --wait 10m
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	who, wait, held := c.For(), c.Flags.Duration("wait", 0, ""), c.Flags.Duration("held", 0, "")
+	who, wait, held := c.For(), c.Duration("wait", 0), c.Duration("held", 0)
 	all, space, text := c.AllSpaces(), c.Space(), c.Text()
 	names, err := c.Parse(0, 1)
 	if err != nil {
@@ -41,10 +41,11 @@ func run(c *tool.Call) error {
 	defer cancel()
 	q := door.Query{Space: *space, All: *all, Rooms: names, For: *who}
 	named := len(names) > 0 && *who == "" && *held == 0 // shown even if it has ended
-	yes := *who == "" && *held == 0
+	yes, failed := *who == "" && *held == 0, false
 	for found, err := range q.Find(context.Background(), c.Warn) {
 		if err != nil {
 			c.Fail(err)
+			failed = true
 			continue
 		}
 		if !named && !room.Turn(found.RoomKeys, *who, *held) {
@@ -58,7 +59,7 @@ func run(c *tool.Call) error {
 	switch {
 	case yes:
 		return nil
-	case *wait > 0:
+	case *wait > 0 && !failed:
 		came, err := q.Await(ctx, c.Warn, func(s string) { c.Notice("%s", s) })
 		if err != nil {
 			return err

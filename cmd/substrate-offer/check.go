@@ -8,6 +8,8 @@ import (
 // check refuses flags that do not go together.
 func check(c *tool.Call, ask room.Ask, manifest, records bool) error {
 	switch {
+	case manifest && records:
+		return c.Misuse("a manifest is of one room")
 	case manifest:
 		return c.Without("--manifest", "for", "policy", "from-entry", "through-entry", "max-bytes", "text")
 	case ask.For == "":

@@ -34,7 +34,7 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	as, expect, id, to := c.As(), c.Count("expect"), c.Flags.String("id", "", ""), c.Flags.String("to", "", "")
-	body, patience := c.Body(room.DefaultMaxBody), c.Flags.Duration("wait", 0, "")
+	body, patience := c.Body(room.DefaultMaxBody), c.Duration("wait", 0)
 	space, wait, text := c.Space(), c.LockTimeout(), c.Text()
 	operands, err := c.Parse(0, 1)
 	if err != nil {

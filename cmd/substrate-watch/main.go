@@ -35,8 +35,8 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	who, entries, since := c.For(), c.Flags.Bool("entries", false, ""), c.Flags.String("since", "", "")
-	once, timeout := c.Flags.Bool("once", false, ""), c.Flags.Duration("timeout", 0, "")
-	command, scan := c.Flags.String("exec", "", ""), c.Flags.Duration("scan", 15*time.Second, "")
+	once, timeout := c.Flags.Bool("once", false, ""), c.Duration("timeout", 0)
+	command, scan := c.Flags.String("exec", "", ""), c.Duration("scan", 15*time.Second)
 	all, space, text := c.AllSpaces(), c.Space(), c.Text()
 	names, err := c.Parse(0, -1)
 	if err != nil {
@@ -54,7 +54,7 @@ func run(c *tool.Call) error {
 		var stop func()
 		ctx, stop = tool.Interruptible()
 		defer stop()
-		w.notifier = attend.NewNotifier(ctx, *command, c.Chatter(), c.Warn)
+		w.notifier = attend.NewNotifier(ctx, *command, c.Chatter(), c.Fail)
 	}
 	if *timeout > 0 {
 		var cancel func()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -55,10 +56,10 @@ func (w *watch) follow(ctx context.Context, q door.Query, scan time.Duration) er
 			}
 		}
 	}
-	if ctx.Err() == context.DeadlineExceeded && w.printed == 0 {
-		return room.TimedOut(ctx, record.Room{})
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) && w.printed > 0 {
+		return nil
 	}
-	return nil
+	return room.TimedOut(ctx, record.Room{})
 }
 
 // look prints what is new in a room. One that cannot be read just now, or is none,

@@ -21,6 +21,9 @@ type Hook struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 	Timeout time.Duration // after which the whole group is killed; 0: never
+	// Keep is open in the command and in whatever it starts: a lock that lasts as
+	// long as any of them. It may be nil.
+	Keep *os.File
 }
 
 // ErrTimeout says that a hook was killed for taking too long.
@@ -39,10 +42,13 @@ func (h Hook) Run(ctx context.Context) (status int, err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, h.Timeout, ErrTimeout)
 		defer cancel()
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", h.Command)
+	cmd := exec.CommandContext(ctx, shell, "-c", h.Command)
 	cmd.Env = append(environ(), h.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = h.Stdin, h.Stdout, h.Stderr
 	cmd.WaitDelay = grace
+	if h.Keep != nil {
+		cmd.ExtraFiles = []*os.File{h.Keep}
+	}
 	group(cmd)
 	err = startAndWait(cmd)
 	if ctx.Err() != nil {

@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// shell is where it is on every Unix; a PATH may be missing.
+const shell = "/bin/sh"
+
 // group gives the command a process group, all of which gets SIGTERM when its
 // time is over; what is left after the grace period is killed.
 func group(cmd *exec.Cmd) {

@@ -2,6 +2,8 @@ package attend
 
 import "os/exec"
 
+const shell = "sh"
+
 func group(*exec.Cmd) {}
 
 func killGroup(*exec.Cmd) {}

@@ -3,6 +3,7 @@ package attend
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -66,6 +67,7 @@ func (n *Notifier) Close() {
 
 func (n *Notifier) serve(box chan record.Floor) {
 	for f := range box {
+		more := box
 		for attempt := 1; !n.run(f); attempt++ {
 			if n.ctx.Err() != nil {
 				return
@@ -75,9 +77,10 @@ func (n *Notifier) serve(box chan record.Floor) {
 				break
 			}
 			select {
-			case newer, ok := <-box:
+			case newer, ok := <-more:
 				if !ok {
-					return
+					more = nil // no newer state comes, but this one is still owed
+					continue
 				}
 				f, attempt = newer, 0
 			case <-time.After(min(time.Second<<(attempt-1), time.Minute)):
@@ -100,12 +103,15 @@ func (n *Notifier) run(f record.Floor) (ok bool) {
 			"SUBSTRATE_THREAD=" + f.Thread,
 			"SUBSTRATE_TURN=" + f.Current,
 			"SUBSTRATE_STATUS=" + f.Status,
-			"SUBSTRATE_TOPIC=" + f.Topic,
+			"SUBSTRATE_TOPIC=" + safe(f.Topic),
 		},
 		Stdin:  bytes.NewReader(line),
 		Stdout: n.Chatter,
 		Stderr: n.Chatter,
 	}
 	status, err := hook.Run(n.ctx)
+	if err != nil && n.ctx.Err() == nil {
+		n.Say(fmt.Errorf("cannot run the command for %q: %w", f.Thread, err))
+	}
 	return err == nil && status == 0
 }

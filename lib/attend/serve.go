@@ -3,6 +3,7 @@ package attend
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/door"
@@ -22,6 +23,7 @@ type Attendee struct {
 	Chatter io.Writer              // for what commands say to people
 	Ran     func(record.Run) error // told of each attempt
 	Say     func(error)            // told what went wrong besides
+	Keep    *os.File               // see Hook
 }
 
 // agent returns how turns are taken now.
@@ -59,14 +61,14 @@ func (a *Attendee) Offered(ctx context.Context, d *door.Door, o record.Offer) (r
 		select {
 		case <-time.After(pause(agent, n)):
 		case <-ctx.Done():
-			return run, ctx.Err()
+			return run, context.Cause(ctx)
 		}
 	}
 }
 
 // attempt is one turn, and moves the cursor when it brought an entry.
 func (a *Attendee) attempt(ctx context.Context, d *door.Door, o record.Offer, agent home.Agent) (record.Run, error) {
-	run, err := Turn(ctx, d, o, agent, a.Chatter)
+	run, err := a.turn(ctx, d, o, agent)
 	if err == nil && done(run) && o.ThroughEntry != "" {
 		err = a.Machine.SetCursor(ctx, a.Name, o.Root, o.Thread, home.Cursor{Entry: o.ThroughEntry, Line: o.EndLine + 1})
 	}
@@ -118,7 +120,7 @@ func (a *Attendee) Serve(ctx context.Context, wakes <-chan door.Wake) error {
 			if s.busy {
 				<-s.finished // the command is being killed
 			}
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -129,6 +131,7 @@ type server struct {
 	tasks    map[store.Key]*task
 	queue    []*task
 	busy     bool
+	said     string // the last complaint about agents.yaml
 	finished chan result
 }
 
@@ -137,6 +140,8 @@ type result struct {
 	agent home.Agent
 	run   record.Run
 	err   error
+	// misconfigured says that err is about agents.yaml, which somebody will repair.
+	misconfigured bool
 }
 
 // look finds out which rooms wait for the agent.
@@ -199,6 +204,7 @@ func (s *server) next(ctx context.Context) time.Duration {
 func (s *server) take(ctx context.Context, t *task) result {
 	r := result{task: t}
 	if r.agent, r.err = s.agent(); r.err != nil {
+		r.misconfigured = true
 		return r
 	}
 	ask := room.Ask{For: s.Name, Policy: r.agent.Context, MaxBytes: r.agent.MaxBytes}
@@ -228,10 +234,16 @@ func (s *server) settle(ctx context.Context, r result) error {
 	case f.Code == fault.NotYourTurn || f.Code == fault.Ended || f.Code == fault.UnknownThread:
 		delete(s.tasks, t.key) // somebody has moved the floor on
 		return nil
-	default:
+	case f.Message != s.said || !r.misconfigured:
+		s.said = f.Message
 		s.Say(r.err)
 	}
 	if s.tasks[t.key] != t {
+		return nil
+	}
+	if r.misconfigured {
+		t.due = time.Now().Add(15 * time.Second)
+		s.queue = append(s.queue, t)
 		return nil
 	}
 	if t.attempts++; t.attempts >= max(r.agent.Attempts, 1) {

@@ -5,12 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/floor"
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
@@ -30,10 +31,10 @@ const (
 // bytes.
 const maxChatter = 1 << 20
 
-// Turn has a command take one turn on an offer, and says what became of it. What
-// the command says to people goes to chatter. An error means that the turn was
-// not tried; it is not_your_turn or ended when there is none to take any more.
-func Turn(ctx context.Context, d *door.Door, o record.Offer, a home.Agent, chatter io.Writer) (record.Run, error) {
+// turn has a command take one turn on an offer, and says what became of it. An
+// error means that the turn was not tried; it is not_your_turn or ended when there
+// is none to take any more.
+func (at *Attendee) turn(ctx context.Context, d *door.Door, o record.Offer, a home.Agent) (record.Run, error) {
 	run := record.Run{Type: "run", Thread: o.Thread, For: o.For, Status: -1}
 	key := d.Key(o.Thread)
 	before, err := d.Store.Head(ctx, key)
@@ -50,37 +51,44 @@ func Turn(ctx context.Context, d *door.Door, o record.Offer, a home.Agent, chatt
 	if err := d.WriteOffered(ctx, &offered, o); err != nil {
 		return run, err
 	}
-	printed := &limited{to: chatter, left: maxChatter}
+	printed := &limited{to: at.Chatter, left: maxChatter}
 	if a.Reply == "stdout" {
 		printed = &limited{to: &said, left: room.DefaultMaxBody}
 	}
 	begun := time.Now()
 	hook := Hook{
 		Command: a.Run, Env: environment(o, a, before), Stdin: &offered,
-		Stdout: printed, Stderr: &limited{to: chatter, left: maxChatter}, Timeout: a.Timeout,
+		Stdout: printed, Stderr: &limited{to: at.Chatter, left: maxChatter}, Timeout: a.Timeout,
+		Keep: at.Keep,
 	}
 	var ended error
 	run.Status, ended = hook.Run(ctx)
 	run.TookMS = time.Since(begun).Milliseconds()
 	if ctx.Err() != nil {
-		return run, ctx.Err()
+		return run, context.Cause(ctx)
 	}
-	if ended == nil && run.Status == 0 && a.Reply == "stdout" && !printed.over {
-		ended = reply(ctx, d, o, before, said.String())
+	if ended == nil && run.Status == 0 && a.Reply == "stdout" {
+		ended = reply(ctx, d, o, before, said.String(), printed.over)
+	}
+	if ended != nil && !errors.Is(ended, ErrTimeout) {
+		at.Say(fmt.Errorf("no entry from %q: %w", o.For, ended))
 	}
 	run.Outcome, err = outcome(ctx, d, key, o.For, before)
 	switch {
 	case err != nil || run.Outcome != NoTurn:
 	case errors.Is(ended, ErrTimeout):
 		run.Outcome = TimedOut
-	case ended != nil || run.Status != 0 || printed.over && a.Reply == "stdout":
+	case ended != nil || run.Status != 0:
 		run.Outcome = Failed
 	}
 	return run, err
 }
 
 // reply posts what a command printed. Nothing printed is no turn.
-func reply(ctx context.Context, d *door.Door, o record.Offer, before store.Head, text string) error {
+func reply(ctx context.Context, d *door.Door, o record.Offer, before store.Head, text string, over bool) error {
+	if over {
+		return fault.New(fault.TooLarge, "it printed more than %d bytes", room.DefaultMaxBody)
+	}
 	_, err := d.Post(ctx, d.Key(o.Thread), room.Draft{As: o.For, Body: text, Expect: &before.Version})
 	if fault.Is(err, fault.BadInput) && len(bytes.TrimSpace([]byte(text))) == 0 {
 		return nil
@@ -123,11 +131,17 @@ func environment(o record.Offer, a home.Agent, h store.Head) []string {
 		"SUBSTRATE_SPACE_LABEL=" + o.Label,
 		"SUBSTRATE_THREAD=" + o.Thread,
 		"SUBSTRATE_AS=" + o.For,
-		"SUBSTRATE_TOPIC=" + o.Topic,
+		"SUBSTRATE_TOPIC=" + safe(o.Topic),
 		"SUBSTRATE_CONTEXT_MODE=" + o.Policy,
 		"SUBSTRATE_FROM_ENTRY=" + o.FromEntry,
 		"SUBSTRATE_THROUGH_ENTRY=" + o.ThroughEntry,
 		"SUBSTRATE_FROM_LINE=" + strconv.Itoa(o.StartLine),
 		"SUBSTRATE_THREAD_VERSION=" + strconv.Itoa(h.Version),
 	}
+}
+
+// safe returns a topic as it fits into an environment: one that somebody wrote by
+// hand may hold a NUL, or be longer than a process can be given.
+func safe(topic string) string {
+	return record.Clip(strings.ReplaceAll(topic, "\x00", ""), floor.MaxTopic)
 }

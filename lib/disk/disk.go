@@ -20,6 +20,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/substrate-tools/substrate/lib/fault"
 )
@@ -69,6 +70,12 @@ func TempFile(dir string) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// IsTemp reports whether a name is that of a temporary file of this package's.
+func IsTemp(name string) bool {
+	digits, ok := strings.CutPrefix(name, TempPrefix)
+	return ok && len(digits) == 16 && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
 func tempName(dir string) string {
@@ -229,8 +236,14 @@ var ErrNotRegular = errors.New("not a regular file")
 // like any other thing that is not a regular file, with ErrNotRegular.
 func Open(path string) (*os.File, fs.FileInfo, error) { return open(path, noFollow) }
 
+// Edit opens a regular file for reading and writing in place, with the same care.
+func Edit(path string) (*os.File, error) {
+	f, _, err := open(path, os.O_RDWR|noFollow)
+	return f, err
+}
+
 func open(path string, flags int) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|noBlock|flags, 0)
+	f, err := os.OpenFile(path, noBlock|flags, 0)
 	if err != nil {
 		if irregular(err) {
 			err = &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}

@@ -24,7 +24,7 @@ import (
 // a third locks its successor.
 func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), err error) {
 	// Some network file systems lock exclusively only what is open for writing.
-	file := flock.New(path, flock.SetFlag(os.O_RDWR))
+	file := flock.New(path, flock.SetFlag(os.O_RDWR|noBlock|noFollow))
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	made, readOnly := false, false
@@ -43,7 +43,7 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 			continue
 		case errors.Is(err, fs.ErrPermission) && !readOnly:
 			// A lock file that one may only read locks as well on a local one.
-			file, readOnly = flock.New(path, flock.SetFlag(os.O_RDONLY)), true
+			file, readOnly = flock.New(path, flock.SetFlag(os.O_RDONLY|noBlock|noFollow)), true
 			continue
 		case err != nil:
 			return nil, unlockable(path, err)
@@ -55,6 +55,9 @@ func Lock(ctx context.Context, path string, wait time.Duration) (unlock func(), 
 		}
 	}
 }
+
+// ErrHeld says that somebody else holds a lock.
+var ErrHeld = errors.New("lock held elsewhere")
 
 // pause is how long to wait before asking again: about as long as a post takes,
 // so that a lock does not lie idle, and not as long as everybody else.

@@ -29,7 +29,7 @@ func Examine(ctx context.Context, q Query, fix bool, wait time.Duration, found f
 	}
 	for _, d := range doors {
 		if d.Label(d.Root) == "" {
-			say("warn", "registry", "this machine does not list the space "+d.Root, "substrate-spaces add "+d.Root)
+			say("warn", "registry", "this machine does not list the space "+d.Root, "substrate-spaces add "+record.Shell(d.Root))
 		}
 		keeper := files.Store{Wait: wait}
 		keeper.Inspect(ctx, d.Root, fix, found)
@@ -71,7 +71,7 @@ func machine(say func(level, check, message, fix string), trouble func(level, ch
 	}
 	for _, s := range spaces {
 		if _, err := files.Root(s.Root); err != nil {
-			say("warn", "registry", fmt.Sprintf("space %q is gone: %s", s.Label, s.Root), "substrate-spaces remove "+s.Label)
+			say("warn", "registry", fmt.Sprintf("space %q is gone: %s", s.Label, s.Root), "substrate-spaces remove "+record.Shell(s.Label))
 		}
 	}
 }

@@ -88,7 +88,7 @@ func (m *merged) add(doors []*Door, first bool) {
 			continue
 		}
 		m.roots[d.Root] = true
-		d.Store = &files.Store{Wait: -1, Events: m.hub}
+		d.Store = &files.Store{Events: m.hub}
 		keys := []store.Key{d.Key("")}
 		if len(m.q.Rooms) > 0 {
 			keys = nil

@@ -236,7 +236,7 @@ func unpack(in io.Reader, to string) error {
 			err = closed
 		}
 		if err != nil {
-			return err
+			return differs("tar is cut short in %q: %w", head.Name, err)
 		}
 	}
 }

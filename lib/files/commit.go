@@ -14,24 +14,6 @@ import (
 	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
-// Publishing waits for the disk three times:
-//
-//  1. All five files of a post are written under temporary names and synced,
-//     side by side. Nothing of it can be seen, and nothing that comes later has
-//     to write data or find space.
-//  2. The pending pointer and the intent get their names; transactions/ is synced.
-//  3. The entry and the config get theirs; the room's directory is synced. The
-//     entry goes first, and the names of one directory become durable in the
-//     order they were changed, so the config never moves without the entry.
-//
-// Then the marker gets its name and the pointer goes. Nothing waits for these
-// two: in one directory, they too become durable in order, and if they are lost,
-// recovery finds entry and config in place and makes them again.
-//
-// The temporary files live in transactions/, not next to their targets, so that
-// the room's directory changes only by what is published: its watchers wake once,
-// and the index can tell an own change from somebody else's.
-
 // staged are the files of one post, in the order they get their names.
 type staged struct{ pending, intent, entry, config, marker *disk.Staged }
 

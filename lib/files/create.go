@@ -91,10 +91,8 @@ func newSpace(members []store.Member) ([]byte, error) {
 		return nil, err
 	}
 	s := space{doc: doc}
-	for _, m := range members {
-		if err := s.add(m); err != nil {
-			return nil, err
-		}
+	if err := s.add(members); err != nil {
+		return nil, err
 	}
 	return doc.Bytes(), nil
 }

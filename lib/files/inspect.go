@@ -81,7 +81,7 @@ func (in *inspection) place() {
 	in.ok("store", where)
 	if main := mainWorktree(in.root); main != "" && main != in.root && disk.Exists(spaceConfig(main)) {
 		in.warn("worktree", "the main worktree has a space of its own: "+main,
-			"to work in that one: --space "+main)
+			"to work in that one: --space "+record.Shell(main))
 	}
 	if kind, network := disk.FileSystem(top); network {
 		in.warn("locks", "the space is on "+kind+", where two writers may both get a lock",
@@ -137,14 +137,25 @@ func (in *inspection) seats(r room, s floor.State) {
 			"add him to turn_order in "+r.config)
 	case i > 0:
 		in.warn(check, fmt.Sprintf("moderator %q is not first in the turn order", s.Moderator),
-			fmt.Sprintf("substrate-moderate order %s %s --as %s", r.Room, strings.Join(s.Order, ","), s.Moderator))
+			command("substrate-moderate", "order", r.Room, strings.Join(s.Order, ","), "--as", s.Moderator))
 	}
 	for _, who := range s.Order {
+		fix := command("substrate-join", who, "--kind", "agent")
+		if !name.Valid(who) {
+			fix = "take it out of turn_order in " + r.config
+		}
 		if in.members != nil && !registered(in.members, who) {
-			in.warn(check, fmt.Sprintf("in the turn order but not registered: %q", who),
-				"substrate-join "+who+" --kind human|agent|other")
+			in.warn(check, fmt.Sprintf("in the turn order but not registered: %q", who), fix)
 		}
 	}
+}
+
+// command is a line for a shell.
+func command(words ...string) string {
+	for i, w := range words {
+		words[i] = record.Shell(w)
+	}
+	return strings.Join(words, " ")
 }
 
 func registered(members []store.Member, who string) bool {
@@ -177,8 +188,12 @@ func (in *inspection) hidden(r room) {
 	}
 }
 
-// temporaries looks for what writers left behind that were killed.
+// temporaries looks for what writers left behind that were killed, in one of our
+// own directories: not behind a link, which leads to somebody else's.
 func (in *inspection) temporaries(dir string) {
+	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+		return
+	}
 	files, _ := os.ReadDir(dir)
 	for _, f := range files {
 		info, err := f.Info()
@@ -186,12 +201,45 @@ func (in *inspection) temporaries(dir string) {
 			continue
 		}
 		path := filepath.Join(dir, f.Name())
-		if in.fix && os.RemoveAll(path) == nil {
+		ours := info.Mode().IsRegular() && dir != in.root || info.IsDir() && unfinished(path)
+		switch {
+		case !ours && dir == in.root:
+			continue // the project's, where others make files too
+		case !ours:
+			in.warn("temporary files", "left behind by something else: "+path, "")
+		case in.fix && clear(path) == nil:
 			in.ok("temporary files", "removed "+path)
-			continue
+		default:
+			in.warn("temporary files", "left behind: "+path, "substrate-doctor --fix")
 		}
-		in.warn("temporary files", "left behind: "+path, "substrate-doctor --fix")
 	}
+}
+
+// parts are what a space or a room is built from before it gets its name.
+var parts = []string{"config.yaml", ".gitignore", ".turn.lock", "threads", "transactions"}
+
+// unfinished reports whether a directory is a space or a room that was never
+// finished: it has a name of ours and holds nothing else.
+func unfinished(dir string) bool {
+	held, err := os.ReadDir(dir)
+	for _, f := range held {
+		if !slices.Contains(parts, f.Name()) && !strings.HasPrefix(f.Name(), disk.TempPrefix) {
+			return false
+		}
+	}
+	return err == nil && disk.IsTemp(filepath.Base(dir))
+}
+
+// clear removes a file, or a directory with the parts in it; not one that turns
+// out to hold anything more.
+func clear(path string) error {
+	held, _ := os.ReadDir(path)
+	for _, f := range held {
+		if err := os.Remove(filepath.Join(path, f.Name())); err != nil {
+			return err
+		}
+	}
+	return os.Remove(path)
 }
 
 // pending looks for an interrupted post.
@@ -211,7 +259,7 @@ func (in *inspection) pending(r room) {
 	case err != nil:
 		aside := filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now()))
 		in.fail(check, err.Error(), fmt.Sprintf("either put %s back as it was before it was edited; "+
-			"or keep it as it is now: mv %s %s", r.config, r.pointer(), aside))
+			"or keep it as it is now: %s", r.config, command("mv", r.pointer(), aside)))
 	case v == nothing:
 	case !in.fix:
 		in.warn(check, fmt.Sprintf("%q is unfinished; the next writer finishes it", intent.Entry), "substrate-doctor --fix")
@@ -243,7 +291,7 @@ func (in *inspection) locked(r room, do func() error) error {
 
 // index makes reads of a room that nobody posts to here fast again.
 func (in *inspection) index(r room) {
-	x, err := index.Open(r.dir, r.cache)
+	x, err := index.Open(r.dir, r.cache, r.inFlight)
 	if err != nil {
 		in.fail("entries of "+r.Room, err.Error(), "")
 		return
@@ -261,7 +309,7 @@ func (in *inspection) index(r room) {
 		return
 	}
 	err = in.locked(r, func() error {
-		x, err := index.Open(r.dir, r.cache)
+		x, err := index.Open(r.dir, r.cache, func() bool { return false })
 		if err != nil {
 			return err
 		}

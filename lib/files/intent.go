@@ -77,7 +77,7 @@ func marker(entry, outcome string) []byte {
 
 // pending returns what the pointer holds, nil when there is none.
 func (r room) pending() ([]byte, error) {
-	data, err := read(r.pointer())
+	data, err := readRecord(r.pointer())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -137,7 +137,7 @@ func (r room) judge(pending, config []byte) (verdict, intent, error) {
 	if err != nil {
 		return nothing, in, err
 	}
-	if kept, err := read(r.intent(in.Entry)); err == nil && !bytes.Equal(kept, pending) {
+	if kept, err := readRecord(r.intent(in.Entry)); err == nil && !bytes.Equal(kept, pending) {
 		return nothing, in, r.wedged("the intent of %q and the pending record differ", in.Entry)
 	}
 	if disk.Exists(r.marker(in.Entry, committed)) || disk.Exists(r.marker(in.Entry, aborted)) {
@@ -200,7 +200,7 @@ func (r room) recover(config []byte) ([]byte, error) {
 // afterwards returns the state that an entry left the room in, where its intent
 // is still there to tell.
 func (r room) afterwards(entry string) floor.State {
-	data, err := read(r.intent(entry))
+	data, err := readRecord(r.intent(entry))
 	if err != nil {
 		return floor.State{}
 	}

@@ -3,8 +3,29 @@
 // same files; whatever they wrote is read, and what is written here they read.
 //
 // A reader takes no lock and writes nothing. A writer holds the room's flock,
-// finishes what an interrupted one left, and publishes a post in three steps that
-// wait for the disk (see commit.go).
+// finishes what an interrupted one left, and publishes a post in three steps, at
+// the end of each of which it waits for the disk:
+//
+//  1. All five files of a post are written under temporary names and synced,
+//     side by side. This leans on fsync of a file making its bytes durable.
+//     Nothing of it can be seen, and nothing that comes later has to write data
+//     or find room on the disk.
+//  2. The pending pointer and the intent get their names, each by an exclusive
+//     rename, and transactions/ is synced. This leans on rename being atomic and
+//     on fsync of a directory making its names durable.
+//  3. The entry and the config get theirs, and the room's directory is synced.
+//     The entry goes first: this leans on the names of one directory becoming
+//     durable in the order they were changed, as the journals of ext4, xfs and
+//     btrfs and the transactions of APFS have it, so that the config never moves
+//     without the entry.
+//
+// Then the marker gets its name and the pointer goes. Nothing waits for these two:
+// in one directory, they too become durable in order, and if they are lost,
+// recovery finds entry and config in place and makes them again.
+//
+// The temporary files live in transactions/, not next to their targets, so that
+// the room's directory changes only by what is published: its watchers wake once,
+// and the index can tell an own change from somebody else's.
 package files
 
 import (
@@ -135,10 +156,16 @@ func rooms(root string) ([]string, error) {
 	return names, err
 }
 
-// read returns a file that has to be there. What is wrong with it has the code
-// corrupt.
-func read(path string) ([]byte, error) {
-	data, err := disk.ReadFile(path, maxConfig)
+// read returns a YAML file that has to be there. What is wrong with it has the
+// code corrupt.
+func read(path string) ([]byte, error) { return readUpTo(path, maxConfig) }
+
+// readRecord returns a record of a transaction, which holds a config, indented or
+// quoted, and so may be several times as large.
+func readRecord(path string) ([]byte, error) { return readUpTo(path, 8*maxConfig) }
+
+func readUpTo(path string, limit int64) ([]byte, error) {
+	data, err := disk.ReadFile(path, limit)
 	if errors.Is(err, disk.ErrTooLarge) || errors.Is(err, disk.ErrNotRegular) {
 		err = fault.New(fault.Corrupt, "%w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/floor"
 	"github.com/substrate-tools/substrate/lib/index"
@@ -32,7 +33,7 @@ const patience = 2 * time.Second
 // shows as recovery would leave it, which writes nothing.
 func (r room) look(ctx context.Context) (*snapshot, error) {
 	for end := time.Now().Add(patience); ; {
-		x, err := index.Open(r.dir, r.cache)
+		x, err := index.Open(r.dir, r.cache, r.inFlight)
 		if err != nil {
 			return nil, err
 		}
@@ -50,6 +51,9 @@ func (r room) look(ctx context.Context) (*snapshot, error) {
 		}
 	}
 }
+
+// inFlight reports whether a post has been announced that is not complete.
+func (r room) inFlight() bool { return disk.Exists(r.pointer()) }
 
 func (s *snapshot) readState(r room) error {
 	pending, err := r.pending()

@@ -166,10 +166,8 @@ func (s *Store) Register(ctx context.Context, root string, members []store.Membe
 		return nil, err
 	}
 	before := space.doc.Bytes()
-	for _, m := range members {
-		if err := space.add(m); err != nil {
-			return nil, err
-		}
+	if err := space.add(members); err != nil {
+		return nil, err
 	}
 	after := space.doc.Bytes()
 	if slices.Equal(before, after) {
@@ -178,21 +176,32 @@ func (s *Store) Register(ctx context.Context, root string, members []store.Membe
 	return space.members, disk.Replace(spaceConfig(root), after)
 }
 
-func (s *space) add(m store.Member) error {
-	if err := m.Check(); err != nil {
-		return err
-	}
+// add registers those who are not registered yet, all or none.
+func (s *space) add(members []store.Member) error {
+	kinds := map[string]string{}
 	for _, have := range s.members {
-		if have.Name != m.Name {
+		kinds[have.Name] = have.Kind
+	}
+	var items [][][2]string
+	for _, m := range members {
+		if err := m.Check(); err != nil {
+			return err
+		}
+		kind, known := kinds[m.Name]
+		switch {
+		case known && kind != m.Kind:
+			return fault.New(fault.Exists, "already registered as %s: %q", kind, m.Name)
+		case known:
 			continue
 		}
-		if have.Kind != m.Kind {
-			return fault.New(fault.Exists, "already registered as %s: %q", have.Kind, m.Name)
-		}
+		kinds[m.Name] = m.Kind
+		s.members = append(s.members, m)
+		items = append(items, [][2]string{{"name", m.Name}, {"kind", m.Kind}})
+	}
+	if items == nil {
 		return nil
 	}
-	s.members = append(s.members, m)
-	return corrupt(s.doc.AppendItem([][2]string{{"name", m.Name}, {"kind", m.Kind}}, "participants"))
+	return corrupt(s.doc.AppendItems(items, "participants"))
 }
 
 // List yields the rooms of a space.

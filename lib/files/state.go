@@ -92,11 +92,15 @@ func setQuieted(doc *yamldoc.Doc, quieted map[string]int) error {
 	if len(quieted) == 0 && len(have) == 0 {
 		return nil
 	}
+	doc.Place("quieted", "next_index")
+	if err := doc.SetInts(quieted, "quieted"); err != nil {
+		return err
+	}
+	// Asked now, when remarks to those who were in it are gone.
 	if len(quieted) == 0 && !doc.Commented("quieted") {
 		return doc.Delete("quieted")
 	}
-	doc.Place("quieted", "next_index")
-	return doc.SetInts(quieted, "quieted")
+	return nil
 }
 
 // newConfig returns the config.yaml of a new room.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -89,6 +90,10 @@ func (s *Store) Update(
 // locked returns the room as the holder of its lock finds it, everything that was
 // interrupted finished first.
 func (r room) locked(key store.Key) (*snapshot, error) {
+	if info, err := os.Lstat(r.tx); err == nil && !info.IsDir() {
+		return nil, fault.New(fault.Corrupt, "not a directory: %q", r.tx).
+			WithHint("a link is not followed: put the directory itself there")
+	}
 	config, err := read(r.config)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, unknown(key, "no room, for want of a config.yaml")
@@ -103,7 +108,7 @@ func (r room) locked(key store.Key) (*snapshot, error) {
 	if snap.doc, snap.state, err = parseState(r.config, config); err != nil {
 		return nil, err
 	}
-	snap.index, err = index.Open(r.dir, r.cache)
+	snap.index, err = index.Open(r.dir, r.cache, func() bool { return false }) // we are the writer
 	return snap, err
 }
 

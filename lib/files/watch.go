@@ -35,7 +35,9 @@ func (s *Store) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, e
 			return
 		}
 		w := s.events().Watch(r.dir)
-		defer w.Close()
+		// The kernel takes some ten milliseconds to let the last watch go, which
+		// nobody has to wait for.
+		defer func() { go w.Close() }()
 		for err == nil && yield(key, nil) {
 			_, _, err = w.Next(ctx)
 		}

@@ -103,12 +103,19 @@ func (s State) speakable(who string) error {
 	return nil
 }
 
-// CheckTopic refuses, with bad_input, a topic that is not one line of valid text.
+// MaxTopic is the longest topic, in bytes. Hooks are told it in their environment,
+// where there is little room.
+const MaxTopic = 1000
+
+// CheckTopic refuses, with bad_input, a topic that is not one line of valid text,
+// or is too long.
 func CheckTopic(topic string) error {
 	breaks := func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }
 	switch i := strings.IndexFunc(topic, breaks); {
 	case strings.TrimSpace(topic) == "":
 		return fault.New(fault.BadInput, "empty topic")
+	case len(topic) > MaxTopic:
+		return fault.New(fault.TooLarge, "topic is longer than %d bytes", MaxTopic)
 	case strings.ToValidUTF8(topic, "") != topic:
 		return fault.New(fault.BadInput, "topic is not valid UTF-8")
 	case i >= 0:

@@ -1,8 +1,9 @@
 package home
 
 import (
-	"context"
 	"errors"
+	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -107,21 +108,23 @@ func (r *reader) number(key string, to *int) {
 func (r *reader) duration(key string, to *time.Duration) {
 	var s string
 	if r.text(key, &s); r.err == nil && s != "" {
-		*to, r.err = time.ParseDuration(s)
+		if *to, r.err = time.ParseDuration(s); r.err != nil {
+			r.err = fmt.Errorf("%s: not a time such as 30s or 5m: %q", key, s)
+		}
 	}
 }
 
-// Only holds the right to attend somebody on this machine until it is released.
-// It refuses with busy when another process does.
-func (h Home) Only(ctx context.Context, who string) (release func(), err error) {
+// Only holds the right to attend somebody on this machine for as long as the file
+// is open, here or in any process that inherited it. It refuses with busy when it
+// is held elsewhere.
+func (h Home) Only(who string) (*os.File, error) {
 	if err := h.make(); err != nil {
 		return nil, err
 	}
-	release, err = disk.Lock(ctx, filepath.Join(h.dir, ".attend-"+name.Component(who)+".lock"), 0)
-	var f *fault.Error
-	if errors.As(err, &f) && f.Code == fault.Busy {
+	f, err := disk.Hold(filepath.Join(h.dir, ".attend-"+name.Component(who)+".lock"))
+	if errors.Is(err, disk.ErrHeld) {
 		return nil, fault.New(fault.Busy, "attended already on this machine: %q", who).
-			WithHint("one attendee of a name is enough; the other goes on")
+			WithHint("by another attendee, or by a command that one left at work")
 	}
-	return release, err
+	return f, err
 }

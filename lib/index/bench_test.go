@@ -55,7 +55,7 @@ func benchWrite(b *testing.B, dir string, e transcript.Entry) {
 
 func benchOpen(b *testing.B, dir, cache string) *index.Index {
 	b.Helper()
-	x, err := index.Open(dir, cache)
+	x, err := index.Open(dir, cache, func() bool { return false })
 	if err != nil {
 		b.Fatal(err)
 	}

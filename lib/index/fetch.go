@@ -3,12 +3,14 @@ package index
 import (
 	"crypto/sha256"
 	"errors"
+	"io/fs"
 	"iter"
 	"path/filepath"
 	"runtime"
 	"sync"
 
 	"github.com/substrate-tools/substrate/lib/disk"
+	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
@@ -30,7 +32,11 @@ func measure(dir disk.Dir, name string, before *row) (row, error) {
 		return row{}, errNoEntry
 	}
 	data, print, err := dir.Read(name, MaxFile)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, disk.ErrTooLarge):
+		// It counts, and stops only who comes to read it.
+		return row{name: name, pass: e.Pass, print: dir.Print(name), unread: err}, nil
+	case err != nil:
 		return row{}, err
 	}
 	body, id := transcript.ParseFile(data)
@@ -79,6 +85,7 @@ func (x *Index) Entries(i, j int, with With) iter.Seq2[transcript.Entry, error] 
 type batch struct {
 	rows    []row
 	entries []transcript.Entry // of those that are as the index says, up to the first that is not
+	unread  error              // why the next one cannot be had at all
 	done    chan struct{}
 }
 
@@ -145,6 +152,10 @@ func (x *Index) deliver(i, j int, with With, yield func(transcript.Entry, error)
 			}
 			i++
 		}
+		if b.unread != nil {
+			yield(transcript.Entry{}, b.unread)
+			return i, false
+		}
 		if len(b.entries) < len(b.rows) {
 			return i, true
 		}
@@ -157,6 +168,10 @@ func (b *batch) check(dir disk.Dir, with With) {
 	defer close(b.done)
 	for i := range b.rows {
 		r := &b.rows[i]
+		if r.unread != nil {
+			b.unread = fault.New(fault.Corrupt, "entry cannot be read: %w", r.unread)
+			return
+		}
 		e := r.entry()
 		if with == Facts {
 			if dir.Print(r.name) != r.print {

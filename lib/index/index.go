@@ -46,22 +46,20 @@ type Index struct {
 }
 
 // Open takes a snapshot of the entries in dir. cache names the file in which
-// they may be remembered; it is read, not written.
-func Open(dir, cache string) (*Index, error) {
+// they may be remembered; it is read, not written. inFlight tells whether a writer
+// is at work.
+func Open(dir, cache string, inFlight func() bool) (*Index, error) {
 	x := &Index{dir: dir}
 	// A writer publishes first and remembers then, some microseconds later: who
 	// comes between is better off waiting for that than listing everything.
-	const looks = 8
-	for look := range looks {
+	for range 100 {
 		if fresh, err := x.look(cache); fresh || err != nil {
 			return x, err
 		}
-		if x.file == nil || x.Print.Quiet(0) {
-			break // nobody can be just about to
+		if x.file == nil || x.Print.Quiet(0) && !inFlight() {
+			break // nobody is just about to
 		}
-		if look < looks-1 {
-			time.Sleep(200 * time.Microsecond)
-		}
+		time.Sleep(200 * time.Microsecond)
 	}
 	// A directory that changed within this tick of the clock may change again
 	// without showing it, while it is being listed.
@@ -89,15 +87,14 @@ func (x *Index) look(cache string) (fresh bool, err error) {
 
 // load opens the file and reads its header; a nil file means that it is of no use.
 func load(cache string) (*os.File, header) {
-	f, err := os.Open(cache)
+	f, info, err := disk.Open(cache)
 	if err != nil {
 		return nil, header{}
 	}
 	b := make([]byte, size)
 	if _, err := f.ReadAt(b, 0); err == nil {
 		h, err := decodeHeader(b)
-		info, lost := f.Stat()
-		if err == nil && lost == nil && info.Size() >= int64(size*(1+h.rows)) {
+		if err == nil && h.rows >= 0 && int64(h.rows) <= info.Size()/size-1 {
 			return f, h
 		}
 	}

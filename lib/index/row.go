@@ -23,6 +23,8 @@ type row struct {
 	print disk.Print
 	id    uint64 // hash of the entry's ID, 0 for none
 	sum   [sha256.Size]byte
+
+	unread error // why the file cannot be read; such a row is not remembered
 }
 
 // entry returns the entry that a row is about.

@@ -42,6 +42,10 @@ func (x *Index) Publish(cache string, added string, change func() error) error {
 
 // save writes the file so that it holds what x does and the rows that are new.
 func (x *Index) save(cache string, print disk.Print, added ...row) {
+	unread := func(r row) bool { return r.unread != nil }
+	if slices.ContainsFunc(x.mem, unread) || slices.ContainsFunc(added, unread) || ready(filepath.Dir(cache)) != nil {
+		return
+	}
 	x.head.dir, x.head.settled = print, print.Settled(x.dir)
 	if x.file != nil {
 		x.extend(cache, added)
@@ -54,19 +58,22 @@ func (x *Index) save(cache string, print disk.Print, added ...row) {
 	for _, r := range x.mem {
 		all = append(all, r.encode()...)
 	}
-	if ready(filepath.Dir(cache)) == nil {
-		disk.ReplaceLoose(cache, all)
-	}
+	disk.ReplaceLoose(cache, all)
 }
 
 // extend appends to the file that x came from. Rows go first: a header is right
 // about rows that are there, and whoever has an older one never looks at them.
 func (x *Index) extend(cache string, added []row) {
-	f, err := os.OpenFile(cache, os.O_WRONLY, 0)
+	f, err := disk.Edit(cache)
 	if err != nil {
 		return
 	}
 	defer f.Close()
+	now, err := f.Stat()
+	before, lost := x.file.Stat()
+	if err != nil || lost != nil || !os.SameFile(now, before) {
+		return // somebody has put another file in its place
+	}
 	at := int64(size * (1 + x.head.rows))
 	for _, r := range added {
 		x.add(r)
@@ -83,7 +90,10 @@ func (x *Index) extend(cache string, added []row) {
 // ready makes the cache directory, marked as one for programs that make backups
 // and kept out of version control.
 func ready(dir string) error {
-	if disk.Exists(dir) {
+	if info, err := os.Lstat(dir); err == nil {
+		if !info.IsDir() {
+			return disk.ErrNotRegular // a link, say, to where nothing of ours belongs
+		}
 		return nil
 	}
 	if err := disk.Mkdir(dir); err != nil {

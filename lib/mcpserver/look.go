@@ -261,7 +261,11 @@ func (c *call) wait(ctx context.Context) (answer, error) {
 	c.progress(ctx, limit)
 	r, err := c.door.Wait(ctx, c.key(), who)
 	over := fault.Is(err, fault.Timeout) || errors.Is(err, context.Canceled) && c.server.gone.Err() != nil
-	if err != nil && (!over || r.Thread == "") {
+	if over && r.Thread == "" { // it was over before the room was looked at
+		r, err = c.door.Head(context.WithoutCancel(ctx), c.key())
+		over = err == nil
+	}
+	if err != nil && !over {
 		return answer{}, err
 	}
 	t := waited{turnOf(r, who), over}

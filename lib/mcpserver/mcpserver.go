@@ -53,8 +53,11 @@ func New(c Config) *Server {
 		&mcp.ServerOptions{
 			Instructions:       guide,
 			Capabilities:       &mcp.ServerCapabilities{},
+			CompletionHandler:  s.complete,
 			SubscribeHandler:   s.subs.add,
 			UnsubscribeHandler: s.subs.remove,
+			// What one client is shown is nothing to keep for another.
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
 	s.addTools()
 	s.addResources()

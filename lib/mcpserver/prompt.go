@@ -3,6 +3,8 @@ package mcpserver
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -46,4 +48,43 @@ func (s *Server) prompt(words string) mcp.PromptHandler {
 		said := fmt.Sprintf(words, req.Params.Arguments["thread"], where)
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: said}}}}, nil
 	}
+}
+
+// complete offers what a name in a prompt or a resource may be.
+func (s *Server) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+	space := ""
+	if req.Params.Context != nil {
+		space = req.Params.Context.Arguments["space"]
+	}
+	found := []string{}
+	offer := func(name string) {
+		if strings.HasPrefix(name, req.Params.Argument.Value) && len(found) < mostRooms && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	doors, err := s.doors()
+	if err != nil {
+		doors = nil // nothing to offer; the tools say why
+	}
+	for _, d := range doors {
+		if space != "" && title(d) != space {
+			continue
+		}
+		switch req.Params.Argument.Name {
+		case "space":
+			offer(title(d))
+		case "thread":
+			for key, err := range d.Store.List(ctx, d.Root) {
+				if err == nil {
+					offer(key.Room)
+				}
+			}
+		case "participant_name":
+			members, _ := d.Store.Members(ctx, d.Root)
+			for _, m := range members {
+				offer(m.Name)
+			}
+		}
+	}
+	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: found, Total: len(found)}}, nil
 }

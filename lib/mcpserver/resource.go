@@ -53,32 +53,31 @@ func (s *Server) addResources() {
 	}, s.readResource)
 	s.mcp.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if method == "resources/list" {
-				return s.listResources(ctx)
+			res, err := next(ctx, method, req)
+			if found, ok := res.(*mcp.ListResourcesResult); ok && err == nil {
+				found.Resources = s.listResources(ctx)
 			}
-			return next(ctx, method, req)
+			return res, err
 		}
 	})
 }
 
 // listResources names the transcripts there are now: people pick from such lists.
-func (s *Server) listResources(ctx context.Context) (*mcp.ListResourcesResult, error) {
-	res := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}}
+func (s *Server) listResources(ctx context.Context) []*mcp.Resource {
+	all := []*mcp.Resource{}
 	doors, err := s.doors()
 	if err != nil {
-		return res, nil // nothing is served yet; the tools say why
+		return all // the tools say why
 	}
 	for _, d := range doors {
 		for key, err := range d.Store.List(ctx, d.Root) {
-			if err != nil || len(res.Resources) == mostRooms {
+			if err != nil || len(all) == mostRooms {
 				break
 			}
-			res.Resources = append(res.Resources, &mcp.Resource{
-				Name: key.Room, URI: uriOf(d, key.Room, "transcript"), MIMEType: "text/markdown",
-			})
+			all = append(all, &mcp.Resource{Name: key.Room, URI: uriOf(d, key.Room, "transcript"), MIMEType: "text/markdown"})
 		}
 	}
-	return res, nil
+	return all
 }
 
 func (s *Server) readResource(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

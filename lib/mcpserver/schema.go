@@ -27,27 +27,27 @@ type property struct{ schema, says string }
 
 // arguments are the same thing in every tool that takes them.
 var arguments = map[string]property{
-	"space":            {text, "label or root; required when several are served"},
-	"participant_name": {text, "who you are, when the server has no default"},
-	"thread":           {text, "room name"},
-	"after":            {text, "thread the list goes on after"},
+	"space":            {text, "label or root, if several"},
+	"participant_name": {text, "you, if not the default"},
+	"thread":           {text, "room"},
+	"after":            {text, "go on after this room"},
 	"last_n":           {number, "only the last N lines"},
 	"from_line":        {number, "from this transcript line on"},
-	"from_entry":       {text, "first entry, by name"},
-	"through_entry":    {text, "last entry, by name"},
-	"max_bytes":        {number, "bound on the text; default 49152"},
+	"from_entry":       {text, "first entry"},
+	"through_entry":    {text, "last entry"},
+	"max_bytes":        {number, "default 49152"},
 	"timeout_secs":     {number, "default 45, at most 3600"},
-	"content":          {text, "Markdown; the word pass gives the turn up"},
-	"expect_version":   {number, "refuse unless this is the version you have read"},
-	"id":               {text, "key for a safe retry: a repeated one writes nothing"},
-	"next":             {text, "hand the floor to this participant; moderator only"},
+	"content":          {text, "Markdown; or the word pass"},
+	"expect_version":   {number, "refuse if not the version"},
+	"id":               {text, "a repeated id writes nothing"},
+	"next":             {text, "hand the floor to; moderator only"},
 	"name":             {text, "participant"},
 	"topic":            {text, "one line"},
 	"moderator":        {text, "default: you"},
 	"turn_order":       {names, "the moderator comes first"},
 	"turns":            {number, "0 lifts it"},
 	"order":            {names, "everybody who takes turns"},
-	"policy":           {text, "full (default), incremental or explicit"},
+	"policy":           {text, "full, incremental or explicit"},
 }
 
 // results are the keys of results that a client may rely on; there are more. version
@@ -93,7 +93,7 @@ func (t tool) input() json.RawMessage {
 
 // output is the schema of what a tool gives.
 func (t tool) output() json.RawMessage {
-	s := object("type! "+t.gives, func(key string) string { return fmt.Sprintf(results[key], "") })
+	s := object("type "+t.gives, func(key string) string { return fmt.Sprintf(results[key], "") })
 	return append(s, '}')
 }
 

@@ -26,7 +26,8 @@ type tool struct {
 const (
 	here     = " space"
 	acting   = " space participant_name"
-	aRoom    = "thread topic status moderator current turn_order"
+	aRoom    = "thread status current"
+	anOrder  = aRoom + " turn_order"
 	moderate = " Moderator only."
 )
 
@@ -37,7 +38,7 @@ var tools = []tool{
 		reads: true, again: true, run: (*call).about,
 	},
 	{
-		name: "check_turn", says: "Whose turn it is in a room, and its version.", takes: "thread!" + acting, gives: aRoom + " your_turn",
+		name: "check_turn", says: "Whose turn it is in a room, and its version.", takes: "thread!" + acting, gives: anOrder + " your_turn",
 		reads: true, again: true, run: (*call).check,
 	},
 	{
@@ -45,7 +46,7 @@ var tools = []tool{
 		replaces: true, again: true, run: (*call).end,
 	},
 	{
-		name: "invite", says: "Append a participant to the turn order." + moderate, takes: "thread! name!" + acting, gives: aRoom,
+		name: "invite", says: "Append a participant to the turn order." + moderate, takes: "thread! name!" + acting, gives: anOrder,
 		again: true, run: (*call).invite,
 	},
 	{
@@ -53,7 +54,7 @@ var tools = []tool{
 		reads: true, again: true, run: (*call).list,
 	},
 	{
-		name: "new_thread", says: "Open a room.", takes: "name! topic! moderator turn_order" + acting, gives: aRoom,
+		name: "new_thread", says: "Open a room.", takes: "name! topic! moderator turn_order" + acting, gives: anOrder,
 		words: map[string]string{"name": "of the room: a-z 0-9 -"}, again: true, run: (*call).open,
 	},
 	{
@@ -71,7 +72,7 @@ var tools = []tool{
 		reads: true, again: true, run: (*call).read,
 	},
 	{
-		name: "reorder_turns", says: "Replace the turn order." + moderate, takes: "thread! order!" + acting, gives: aRoom,
+		name: "reorder_turns", says: "Replace the turn order." + moderate, takes: "thread! order!" + acting, gives: anOrder,
 		replaces: true, again: true, run: (*call).order,
 	},
 	{

@@ -25,6 +25,26 @@ func OneLine(s string) string {
 	return b.String()
 }
 
+// Clip cuts a text that is longer than so many bytes, and shows that it did.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+// Shell quotes a word for a shell where it needs that, for commands that people
+// are shown and may run.
+func Shell(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./,:@%+-", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // Each record says itself to people in one line, or a few.
 
 // Text says where a room's floor is.

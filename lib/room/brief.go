@@ -42,7 +42,7 @@ func (r Rooms) Brief(ctx context.Context, key store.Key, who string, tail int) (
 	case view.Head.State.Ended:
 		b.WriteString("The room has ended. There is nothing to answer.\n")
 	case k.Current != who:
-		fmt.Fprintf(&b, "It is not your turn; wait until %s has answered.\n", k.Current)
+		fmt.Fprintf(&b, "It is not your turn; wait until %s has answered.\n", record.OneLine(k.Current))
 	default:
 		fmt.Fprintf(&b, "It is your turn. Answer with the text of your entry and nothing around it, or with\n"+
 			"the word pass to give the turn up. Whoever handed you this then runs:\n\n"+

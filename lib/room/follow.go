@@ -133,7 +133,7 @@ func (r Rooms) Wait(ctx context.Context, key store.Key, who string) (record.Room
 // seen last, if anything.
 func TimedOut(ctx context.Context, room record.Room) error {
 	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	err := fault.New(fault.Timeout, "timed out")
 	if room.Thread != "" {

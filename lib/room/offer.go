@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/floor"
 	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/store"
 	"github.com/substrate-tools/substrate/lib/transcript"
@@ -157,7 +158,7 @@ func (r Rooms) fill(ctx context.Context, key store.Key, part store.Part, limit i
 // offer, and is one line a paragraph.
 func prompt(o record.Offer, limit, left int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "You are %q in the room %q. Its topic is: %s\n", o.For, o.Thread, record.OneLine(o.Topic))
+	fmt.Fprintf(&b, "You are %q in the room %q. Its topic is: %s\n", o.For, o.Thread, record.Clip(record.OneLine(o.Topic), floor.MaxTopic))
 	switch {
 	case o.Entries > 0:
 		fmt.Fprintf(&b, "You are offered %d entries of its transcript, lines %d to %d, from %s through %s. "+

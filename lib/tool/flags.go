@@ -43,14 +43,18 @@ func (c *Call) Text() *bool {
 // LockTimeout defines --lock-timeout, how long a lock is waited for.
 func (c *Call) LockTimeout() *time.Duration {
 	c.share("--lock-timeout D", "how long a lock is waited for (default 10s)")
-	wait := 10 * time.Second
-	c.Flags.Func("lock-timeout", "", func(s string) (err error) {
-		if wait, err = time.ParseDuration(s); err == nil && wait < 0 {
-			err = errors.New("below 0")
+	return c.Duration("lock-timeout", 10*time.Second)
+}
+
+// Duration defines a flag that is a time of 0 or more, such as 500ms or 10m.
+func (c *Call) Duration(name string, value time.Duration) *time.Duration {
+	c.Flags.Func(name, "", func(s string) (err error) {
+		if value, err = time.ParseDuration(s); err != nil || value < 0 {
+			return errors.New("not a time such as 30s or 5m")
 		}
-		return err
+		return nil
 	})
-	return &wait
+	return &value
 }
 
 // AllSpaces defines -A and --all-spaces: every space in this machine's registry.

@@ -6,7 +6,6 @@ package tool
 import (
 	"bufio"
 	"cmp"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/peterbourgon/ff/v3"
@@ -37,7 +37,8 @@ type Call struct {
 	errors    *string
 	json      bool // errors are wanted as records, even one about the flags
 	out       io.Writer
-	text      *bufio.Writer   // see TextWriter
+	text      *bufio.Writer // see TextWriter
+	mu        sync.Mutex
 	status    int             // of the first record of a stream that failed
 	exclusive [][]string      // names of flags; see Exclude
 	given     map[string]bool // names of flags on the command line
@@ -89,6 +90,7 @@ func (c *Call) end(err error) int {
 	if c.text != nil {
 		err = cmp.Or(err, c.text.Flush())
 	}
+	var by interrupted
 	switch {
 	case err == nil:
 		return c.status
@@ -96,8 +98,8 @@ func (c *Call) end(err error) int {
 		return fault.StatusOK
 	case errors.Is(err, syscall.EPIPE):
 		return 128 + int(syscall.SIGPIPE)
-	case errors.Is(err, context.Canceled): // see Interruptible
-		return 128 + int(syscall.SIGINT)
+	case errors.As(err, &by): // see Interruptible
+		return 128 + int(by.Signal)
 	}
 	c.report(fault.From(err))
 	return fault.From(err).Code.Status()
@@ -122,6 +124,8 @@ func (c *Call) Fail(err error) { c.report(c.note(err)) }
 
 func (c *Call) note(err error) *fault.Error {
 	f := fault.From(err)
+	c.mu.Lock() // hooks of several rooms may fail at once
+	defer c.mu.Unlock()
 	if c.status == 0 {
 		c.status = f.Code.Status()
 	}

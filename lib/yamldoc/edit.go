@@ -122,6 +122,11 @@ func (d *Doc) Delete(path ...string) error {
 // AppendItem adds a mapping with these keys and values, in this order, to the list at a path, and
 // creates the list when it is missing. An error means that the value is not a list.
 func (d *Doc) AppendItem(fields [][2]string, path ...string) error {
+	return d.AppendItems([][][2]string{fields}, path...)
+}
+
+// AppendItems is AppendItem for several at once, at the cost of one.
+func (d *Doc) AppendItems(items [][][2]string, path ...string) error {
 	if _, err := d.Items(path...); err != nil {
 		return err
 	}
@@ -130,11 +135,14 @@ func (d *Doc) AppendItem(fields [][2]string, path ...string) error {
 			return nil, d.errorIn(old, "%q is an alias", last(path))
 		}
 		list := like(old, yaml.SequenceNode)
-		item := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-		for _, f := range fields {
-			item.Content = append(item.Content, text(f[0]), text(f[1]))
+		list.Content = slices.Clip(list.Content)
+		for _, fields := range items {
+			item := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+			for _, f := range fields {
+				item.Content = append(item.Content, text(f[0]), text(f[1]))
+			}
+			list.Content = append(list.Content, item)
 		}
-		list.Content = append(slices.Clip(list.Content), item)
 		return list, nil
 	})
 }

@@ -3,7 +3,8 @@
 //
 // What it answers follows from the request alone. The question is the last ask-N in it; the answer is
 // "NAME answers ask-N", NAME being who the offer in the request is for. When the request says to post with
-// substrate-post and brings a tool that runs commands, the model calls that tool once and then says so.
+// substrate-post and brings a tool that runs commands, the model calls that tool once and then says so. A hook that
+// names a room by "substrate-brief ROOM --for NAME --space 'DIR'" is followed in the same way.
 //
 //	fake-model ADDR LOG      listens on ADDR, appends one JSON line a request to LOG
 package main
@@ -115,6 +116,7 @@ func (m model) note(r *http.Request, what object) {
 
 var (
 	question = regexp.MustCompile(`ask-[0-9]+`)
+	hooked   = regexp.MustCompile(`substrate-brief ([a-z0-9./-]+) --for ([a-z0-9./-]+) --space '([^']+)'`)
 	// In the body of a request a quotation mark is escaped, once or twice.
 	asked = regexp.MustCompile(`You are \\+"([a-z0-9-]+)\\+" in the room`)
 )
@@ -127,9 +129,14 @@ func (m model) answer(w *writer, r *http.Request, f wire, q object, body string)
 	if found := question.FindAllString(body, -1); found != nil {
 		what = found[len(found)-1]
 	}
+	post, told := "substrate-post", strings.Contains(body, "Post your entry with substrate-post")
+	if found := hooked.FindStringSubmatch(body); found != nil {
+		who, told = found[2], true
+		post += " " + found[1] + " --as " + who + " --space '" + found[3] + "'"
+	}
 	text := who + " answers " + what
-	name, args := shell(f.tools(q), "printf '"+text+"' | substrate-post")
-	if name == "" || f.called(q) || !strings.Contains(body, "Post your entry with substrate-post") {
+	name, args := shell(f.tools(q), "printf '"+text+"' | "+post)
+	if name == "" || f.called(q) || !told {
 		m.note(r, object{"says": text, "tools": len(f.tools(q))})
 		f.say(w, text)
 		return

@@ -1,0 +1,24 @@
+package disk
+
+import (
+	"os"
+
+	"github.com/gofrs/flock"
+)
+
+// Hold takes an exclusive lock on a file, which it makes if need be, or fails with
+// ErrHeld at once. The lock lasts until this process ends; children do not inherit
+// it.
+func Hold(path string) (*os.File, error) {
+	if err := MakeLock(path); err != nil {
+		return nil, err
+	}
+	locked, err := flock.New(path).TryLock()
+	if err == nil && !locked {
+		err = ErrHeld
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.Open(os.DevNull)
+}
