@@ -389,11 +389,12 @@ func TestWatchHook(t *testing.T) {
 		s.do("post", "r", "--as", "dan", "-m", strconv.Itoa(i))
 	}
 	s.do("post", "other", "--as", "dan", "-m", "1")
-	for seen := ""; !strings.Contains(seen, "r 21\n") || !strings.Contains(seen, "other 1\n"); {
-		time.Sleep(10 * time.Millisecond)
+	for end := time.Now().Add(soon); ; time.Sleep(10 * time.Millisecond) {
 		data, _ := os.ReadFile(filepath.Join(s.dir, "seen"))
-		if seen = string(data); strings.Count(seen, "\n") > 20 {
-			t.Fatalf("never the newest state: %s", seen)
+		if seen := string(data); strings.Contains(seen, "r 21\n") && strings.Contains(seen, "other 1\n") {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("never the newest state: %q; says %q", seen, w.stderr())
 		}
 	}
 	seen := s.shown("seen")

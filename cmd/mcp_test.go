@@ -31,7 +31,7 @@ func peer(t *testing.T, script string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// room makes a space with the room "design".
+// mcpSpace makes a space with the room "design".
 func mcpSpace(t *testing.T) string {
 	t.Helper()
 	t.Setenv("SUBSTRATE_HOME", t.TempDir())
@@ -73,8 +73,8 @@ func listen(t *testing.T, space string) string {
 	return where.URL
 }
 
-// exempt reads which checks do not apply, and the reason for each.
-func exempt(t *testing.T) map[string]string {
+// notApplicable reads which checks do not apply, and the reason for each.
+func notApplicable(t *testing.T) map[string]string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(root, "testdata", "peers", "not-applicable"))
 	if err != nil {
@@ -95,7 +95,7 @@ var stamped = regexp.MustCompile(`^(server-)(.*)-\d{4}-\d\d-\d\dT[-\d]+Z$`)
 func TestPeersConformance(t *testing.T) {
 	touchSources(t)
 	url := listen(t, mcpSpace(t))
-	list, used := exempt(t), map[string]bool{}
+	list, used := notApplicable(t), map[string]bool{}
 	for _, run := range []struct{ name, script, requirements string }{
 		{"0.1.16", "@modelcontextprotocol/conformance/dist/index.js", ""},
 		{"2025-11-25", "conformance-next/dist/index.js", "2025-11-25"},

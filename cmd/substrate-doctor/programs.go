@@ -18,9 +18,15 @@ import (
 // ages on one PATH are a common cause of surprises.
 func programs(found func(record.Finding)) {
 	at := map[string][]string{} // version: where
+	seen := map[string]bool{}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
 		paths, _ := filepath.Glob(filepath.Join(dir, "substrate-*"))
 		for _, path := range paths {
+			real, err := filepath.EvalSymlinks(path)
+			if err != nil || seen[real] {
+				continue
+			}
+			seen[real] = true
 			if version, ok := ask(path); ok {
 				at[version] = append(at[version], path)
 			}

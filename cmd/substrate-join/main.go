@@ -9,7 +9,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-join NAME... --kind human|agent|other [--space DIR]
+const usage = `usage: substrate-join NAME... --kind human|agent|other [--space DIR] [--text]
        substrate-join - [--kind human|agent|other] [--space DIR]
 
 Register participants in a space, all or none. Somebody who is registered as the
@@ -24,13 +24,16 @@ substrate-join claude codex --kind agent
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	kind, space, wait := c.Flags.String("kind", "", ""), c.Space(), c.LockTimeout()
+	kind, space, wait, text := c.Flags.String("kind", "", ""), c.Space(), c.LockTimeout(), c.Text()
 	names, err := c.Parse(1, -1)
 	if err != nil {
 		return err
 	}
 	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait}
 	if tool.Records(names) {
+		if err := c.Without("-", "text"); err != nil {
+			return err
+		}
 		return c.Each("participant", door.NewStream(ctx, flags).Join(*kind))
 	}
 	if *kind == "" {
@@ -46,7 +49,7 @@ func run(c *tool.Call) error {
 	}
 	joined, err := d.Join(ctx, members...)
 	for _, p := range joined {
-		if err := c.Print(p); err != nil {
+		if err := c.Show(*text, p); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -56,5 +57,8 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.Show(*text, room)
+	if err := c.Show(*text, room); err != nil || !*text {
+		return err
+	}
+	return c.Printf("  order: %s\n", strings.Join(room.TurnOrder, ", "))
 }

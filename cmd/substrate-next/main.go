@@ -17,7 +17,7 @@ only rooms where NAME holds it, and exit 1 when there is none.
   --for NAME       only rooms where it is NAME's turn
   --wait D         wait until there is one, D at most; exit 99 if none comes, 1 if
                    ROOM has ended
-  --held D         only rooms whose floor has been where it is for D or longer
+  --held D         only rooms whose last entry is D old or older
 
 substrate-next --for claude --wait 10m
 `

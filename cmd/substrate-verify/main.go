@@ -46,6 +46,9 @@ func run(c *tool.Call) error {
 		return err
 	}
 	checked.Record.Signer = *signer
+	if checked.Record.Signed && *signers == "" {
+		c.Notice("the signature is good; whose it is was not asked: give --signers and --signer")
+	}
 	if *room != "" {
 		d, err := door.Open(*space)
 		if err != nil {

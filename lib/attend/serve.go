@@ -249,7 +249,7 @@ func (s *server) settle(ctx context.Context, r result) error {
 	if t.attempts++; t.attempts >= max(r.agent.Attempts, 1) {
 		t.given = true
 		s.Say(fault.New(fault.Timeout, "left alone after %d attempts: %q in %q", t.attempts, s.Name, t.key.Room).
-			WithHint("it is tried again when the room changes"))
+			WithHint("it is tried again when the floor comes again"))
 		return nil
 	}
 	t.due = time.Now().Add(pause(r.agent, t.attempts))

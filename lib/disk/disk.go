@@ -208,13 +208,19 @@ func Mkdir(dir string) error {
 	return share(d, mode)
 }
 
-// sharing returns the permission bits of a directory, for what is made in it.
+// sharing returns the permission bits for what is made in a directory: its own,
+// but that everybody may write in a sticky one, such as /tmp, does not mean that
+// everybody shares all that is in it.
 func sharing(dir string) (fs.FileMode, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return 0, err
 	}
-	return info.Mode().Perm(), nil
+	mode := info.Mode().Perm()
+	if info.Mode()&fs.ModeSticky != 0 {
+		mode &^= 0o022
+	}
+	return mode, nil
 }
 
 // share gives a new file the mode that the umask may have kept from it.

@@ -37,7 +37,12 @@ func (p Print) Settled(dir string) bool {
 
 // Quiet waits until a clock tick has passed since the last change, for limit at
 // most, and reports whether it has.
+//
+// A stamp from ahead of the clock, which has been set back then, is not waited for.
 func (p Print) Quiet(limit time.Duration) bool {
+	if p.Changed > Tick()+int64(time.Second) {
+		return false
+	}
 	for ; p.Changed >= Tick(); limit -= time.Millisecond {
 		if limit <= 0 {
 			return false

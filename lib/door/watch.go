@@ -3,6 +3,7 @@ package door
 import (
 	"context"
 	"iter"
+	"path/filepath"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/files"
@@ -84,10 +85,12 @@ type merged struct {
 // begins with them.
 func (m *merged) add(doors []*Door, first bool) {
 	for _, d := range doors {
-		if m.roots[d.Root] {
+		// Two worktrees may share one store by a link: it is one all the same.
+		kept, err := filepath.EvalSymlinks(filepath.Join(d.Root, files.Dir))
+		if err != nil || m.roots[kept] {
 			continue
 		}
-		m.roots[d.Root] = true
+		m.roots[kept] = true
 		d.Store = &files.Store{Events: m.hub}
 		keys := []store.Key{d.Key("")}
 		if len(m.q.Rooms) > 0 {

@@ -47,6 +47,9 @@ func (c Checked) VerifySignature(allowed, signer string) error {
 		args = []string{"-Y", "verify", "-f", allowed, "-I", signer, "-n", namespace, "-s", f.Name()}
 	}
 	_, err = keygen(c.Manifest, "signature is not good", args...)
+	if err != nil && allowed != "" {
+		err = fault.From(err).WithHint("a file of signers has lines: NAME KEYTYPE KEY")
+	}
 	return err
 }
 

@@ -39,13 +39,21 @@ func differs(format string, args ...any) error {
 	return fault.New(fault.Corrupt, format, args...).WithHint("the export was changed, or is not whole")
 }
 
+// changed is the error for the first thing in a room that is not as it was exported.
+func changed(format string, args ...any) error {
+	return fault.New(fault.Corrupt, format, args...).WithHint("the export itself is whole")
+}
+
 // Verify checks the export in a directory against its manifest: every entry's
 // size, hash and lines, their order, the transcript, and that nothing is missing
 // or added. The error names the first difference and has the code corrupt.
 func Verify(dir fs.FS) (Checked, error) {
 	c := Checked{Record: record.Export{Type: "verified"}}
-	err := regular(dir)
+	_, err := fs.Stat(dir, manifestFile)
 	if err != nil {
+		return c, differs("no manifest: %w", err)
+	}
+	if err = regular(dir); err != nil {
 		return c, err
 	}
 	if c.Manifest, err = fs.ReadFile(dir, manifestFile); err != nil {
@@ -166,16 +174,16 @@ func (c Checked) Compare(ctx context.Context, s store.Store, key store.Key) erro
 		}
 		switch row := c.Rows[i]; {
 		case e.Name > row.Filename:
-			return differs("entry was deleted from the room since: %q", row.Filename)
+			return changed("entry was deleted from the room since: %q", row.Filename)
 		case e.Name < row.Filename:
-			return differs("entry was added to the room since: %q", e.Name)
+			return changed("entry was added to the room since: %q", e.Name)
 		case e.SHA256 != row.SHA256:
-			return differs("entry was edited in the room since: %q", e.Name)
+			return changed("entry was edited in the room since: %q", e.Name)
 		}
 		i++
 	}
 	if i < len(c.Rows) {
-		return differs("entry was deleted from the room since: %q", c.Rows[i].Filename)
+		return changed("entry was deleted from the room since: %q", c.Rows[i].Filename)
 	}
 	return nil
 }

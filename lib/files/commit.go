@@ -146,6 +146,9 @@ func (r room) abandon(in intent, cause error) error {
 	return err.WithHint("run it again with the same --id, or look with substrate-read")
 }
 
+// maxPath is the longest path that every system takes, in bytes.
+const maxPath = 4095
+
 // free returns the entry a draft becomes, at its time or the first later one
 // whose name is not taken by something that readers skip.
 func (r room) free(d store.Draft) (transcript.Entry, error) {
@@ -153,6 +156,10 @@ func (r room) free(d store.Draft) (transcript.Entry, error) {
 		e, ok := transcript.ParseName(d.Name())
 		if !ok {
 			return e, fault.New(fault.Corrupt, "not the name of an entry: %q", d.Name())
+		}
+		if len(r.marker(e.Name, committed)) > maxPath {
+			return e, fault.New(fault.BadInput, "path too long for what belongs to an entry: %q", r.marker(e.Name, committed)).
+				WithHint("keep the space nearer to the root of the file system")
 		}
 		e.ID, e.Body = d.ID, d.Body
 		if !disk.Exists(filepath.Join(r.dir, e.Name)) && !disk.Exists(r.intent(e.Name)) {

@@ -104,16 +104,28 @@ func (in *inspection) candidate(d os.DirEntry) {
 	case !ok:
 		in.warn("room", "the name of this directory is none of a room: "+path, "rename it; "+name.Rule)
 	case !disk.Exists(filepath.Join(path, "config.yaml")):
-		in.warn("room", "no config.yaml, so no room: "+path, "")
+		in.bare(path)
 	default:
 		in.room(roomAt(store.Key{Space: in.root, Room: room}))
 	}
+}
+
+// bare looks at a directory that would be a room if it had a config.yaml.
+func (in *inspection) bare(path string) {
+	entries, _ := filepath.Glob(filepath.Join(path, "*__*.md"))
+	if len(entries) == 0 {
+		in.warn("room", "no config.yaml, so no room: "+path, "")
+		return
+	}
+	in.fail("room", fmt.Sprintf("config.yaml is gone, %d entries are there: %s", len(entries), path),
+		"restore it from version control, or from after_config in the newest of transactions/*.yaml")
 }
 
 func (in *inspection) room(r room) {
 	in.temporaries(r.dir)
 	in.temporaries(r.tx)
 	in.hidden(r)
+	in.gone(r)
 	in.pending(r)
 	config, err := read(r.config)
 	if err == nil {
@@ -146,6 +158,18 @@ func (in *inspection) seats(r room, s floor.State) {
 		}
 		if in.members != nil && !registered(in.members, who) {
 			in.warn(check, fmt.Sprintf("in the turn order but not registered: %q", who), fix)
+		}
+	}
+}
+
+// gone looks for entries that were posted and are no longer there.
+func (in *inspection) gone(r room) {
+	markers, _ := os.ReadDir(r.tx)
+	for _, m := range markers {
+		id, ok := strings.CutSuffix(m.Name(), "."+committed)
+		if ok && !disk.Exists(filepath.Join(r.dir, id+".md")) {
+			in.warn("entries of "+r.Room, "was posted, and is gone: "+filepath.Join(r.dir, id+".md"),
+				"restore it from version control or an export")
 		}
 	}
 }
@@ -256,6 +280,9 @@ func (in *inspection) pending(r room) {
 		v, intent, err = r.judge(pending, config)
 	}
 	switch {
+	case err != nil && intent.Entry == "":
+		aside := filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now()))
+		in.fail(check, err.Error(), command("mv", r.pointer(), aside))
 	case err != nil:
 		aside := filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now()))
 		in.fail(check, err.Error(), fmt.Sprintf("either put %s back as it was before it was edited; "+

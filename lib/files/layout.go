@@ -135,6 +135,9 @@ func unknown(key store.Key, problem string) error {
 	err := fault.New(fault.UnknownThread, "%s: %q", problem, key.Room).In(key.Room)
 	have, _ := rooms(key.Space)
 	near := slices.DeleteFunc(name.Near(key.Room, have), func(s string) bool { return s == key.Room })
+	if len(near) == 0 && len(have) > 0 {
+		err.WithHint("substrate-list shows the rooms")
+	}
 	if len(near) > 0 {
 		err.WithHint("did you mean %s?", strings.Join(near, ", "))
 	}

@@ -24,30 +24,34 @@ type snapshot struct {
 }
 
 // patience is how long a reader tries for a moment at which nobody was just
-// changing the room.
-const patience = 2 * time.Second
+// changing the room, once it has listed it.
+const patience = 5 * time.Second
 
 // look takes a snapshot without a lock. Whatever changes a room's entries or its
 // config changes the print of its directory: what was read between two equal
 // prints belongs together. A post that has been announced but is not complete
 // shows as recovery would leave it, which writes nothing.
 func (r room) look(ctx context.Context) (*snapshot, error) {
+	x, err := index.Open(r.dir, r.cache, r.inFlight)
+	if err != nil {
+		return nil, err
+	}
 	for end := time.Now().Add(patience); ; {
-		x, err := index.Open(r.dir, r.cache, r.inFlight)
-		if err != nil {
-			return nil, err
-		}
 		s := &snapshot{index: x}
 		s.damage = s.readState(r)
 		if x.Current() || errors.Is(s.damage, fs.ErrNotExist) {
 			return s, nil
 		}
-		x.Close()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
+		err := ctx.Err()
+		if err == nil && time.Now().After(end) {
+			err = fault.New(fault.Busy, "room changes faster than it can be read: %q", r.Room).In(r.Room)
 		}
-		if time.Now().After(end) {
-			return nil, fault.New(fault.Busy, "room changes faster than it can be read: %q", r.Room).In(r.Room)
+		if err == nil {
+			err = x.Again(r.cache, r.inFlight)
+		}
+		if err != nil {
+			x.Close()
+			return nil, err
 		}
 	}
 }

@@ -38,6 +38,16 @@ func Find(from string) (string, error) {
 	}
 	missing := fault.New(fault.NotASpace, "no space at or above %q", from).
 		WithHint("make one with substrate-init, or name one with --space DIR")
+	for dir := from; ; dir = filepath.Dir(dir) {
+		if disk.Exists(threads(dir)) {
+			missing.WithHint("%s is there but its config.yaml is gone: restore it from version control",
+				filepath.Join(dir, Dir))
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
 	if main := mainWorktree(from); main != "" && disk.Exists(spaceConfig(main)) {
 		missing.WithHint("the main worktree has one: --space %s", main)
 	}

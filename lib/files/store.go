@@ -64,6 +64,9 @@ func (s *Store) Update(
 	if _, err := s.space(key.Space); err != nil {
 		return store.Head{}, err
 	}
+	if !disk.Exists(r.config) { // before a lock file is left there
+		return store.Head{}, unknown(key, "no room, for want of a config.yaml")
+	}
 	unlock, err := disk.Lock(ctx, r.lock, s.wait())
 	if err != nil {
 		return store.Head{}, err

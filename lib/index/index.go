@@ -69,7 +69,28 @@ func Open(dir, cache string, inFlight func() bool) (*Index, error) {
 	}
 	known := x.known()
 	x.Close()
-	return x, x.list(known)
+	return x, x.list(known, false)
+}
+
+// Again takes the snapshot anew, soon after. What was listed a moment ago is not
+// compared again, so that this takes no longer than a listing of names.
+func (x *Index) Again(cache string, inFlight func() bool) error {
+	if x.file != nil {
+		y, err := Open(x.dir, cache, inFlight)
+		if err == nil {
+			x.Close()
+			*x = *y
+		}
+		return err
+	}
+	y := &Index{dir: x.dir}
+	if fresh, err := y.look(cache); fresh || err != nil {
+		*x = *y
+		return err
+	}
+	y.Close()
+	x.Print = y.Print
+	return x.list(x.mem, true)
 }
 
 // look notes how the directory is and opens the file. It is fresh when the file
@@ -124,8 +145,8 @@ func (x *Index) Close() {
 }
 
 // list measures the directory as it is now, reading only what is not known, or
-// has changed since.
-func (x *Index) list(known []row) error {
+// has changed since; with trust, nothing that is known has.
+func (x *Index) list(known []row, trust bool) error {
 	names, err := candidates(x.dir)
 	if err != nil {
 		return err
@@ -146,7 +167,13 @@ func (x *Index) list(known []row) error {
 	}
 	rows := make([]row, len(names))
 	errs := make([]error, len(names))
-	parallel(len(names), func(i int) { rows[i], errs[i] = measure(dir, names[i], before[i]) })
+	parallel(len(names), func(i int) {
+		if trust && before[i] != nil {
+			rows[i] = *before[i]
+			return
+		}
+		rows[i], errs[i] = measure(dir, names[i], before[i])
+	})
 	x.mem, x.head = make([]row, 0, len(names)), header{dir: x.Print}
 	for i, r := range rows {
 		switch err := errs[i]; {
@@ -263,7 +290,7 @@ func (x *Index) sound(i int) (row, error) {
 func (x *Index) again() error {
 	n, known := x.head.rows, x.known()
 	x.Close()
-	if err := x.list(known); err != nil {
+	if err := x.list(known, false); err != nil {
 		return err
 	}
 	kept := x.mem[:min(n, len(x.mem))]

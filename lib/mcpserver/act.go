@@ -37,7 +37,8 @@ func (c *call) open(ctx context.Context) (answer, error) {
 			return answer{}, err
 		}
 	}
-	made, err := c.door.Open(ctx, c.door.Key(c.Name), room.Opening{Topic: c.Topic, Moderator: c.Moderator, Order: c.TurnOrder})
+	opening := room.Opening{Topic: c.Topic, Moderator: c.Moderator, Order: c.TurnOrder}
+	made, err := c.door.Open(ctx, c.door.Key(c.Name), opening)
 	return answer{
 		says: fmt.Sprintf("opened. %s holds the floor. As moderator, route it with set_next or write_entry's next; "+
 			"name the entries each turn is to be based on.", made.Current),

@@ -142,23 +142,3 @@ func TestALinkIsFollowed(t *testing.T) {
 		t.Errorf("got %s", data)
 	}
 }
-
-func FuzzConfig(f *testing.F) {
-	for _, seed := range []string{theirs, "{}", `{"mcpServers":{"substrate":1,"a":2}}`, "[a]\nb = [\n1]\n", "\ufeff{}"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for _, name := range []string{"claude", "codex"} {
-			client, _ := mcpserver.ClientNamed(name)
-			file := filepath.Join(t.TempDir(), "config")
-			os.WriteFile(file, []byte(text), 0o600)
-			if _, _, err := client.Apply(file, command); err != nil {
-				continue
-			}
-			set, _ := os.ReadFile(file)
-			if _, changed, err := client.Apply(file, command); err != nil || changed {
-				t.Fatalf("%s: %q became %q, which is edited again: %v, %v", name, text, set, changed, err)
-			}
-		}
-	})
-}

@@ -24,12 +24,38 @@ import (
 type wire struct {
 	testing.TB
 	in  io.WriteCloser
-	out *bufio.Reader
+	out chan []byte // read ahead: who only writes would stop the server
 	n   int
 }
 
 func newWire(t testing.TB, out io.Reader, in io.WriteCloser) *wire {
-	return &wire{t, in, bufio.NewReaderSize(out, 1<<20), 100}
+	w := &wire{t, in, make(chan []byte, 10_000), 100}
+	go func() {
+		defer close(w.out)
+		lines := bufio.NewReaderSize(out, 64<<10)
+		for {
+			line, err := lines.ReadBytes('\n')
+			if err != nil {
+				return
+			}
+			w.out <- line
+		}
+	}()
+	return w
+}
+
+func (w *wire) line() []byte {
+	w.Helper()
+	select {
+	case line, ok := <-w.out:
+		if ok {
+			return line
+		}
+		w.Fatal("the server is gone")
+	case <-time.After(20 * time.Second):
+		w.Fatal("no answer")
+	}
+	return nil
 }
 
 func (w *wire) send(line string) {
@@ -53,10 +79,7 @@ type message struct {
 
 func (w *wire) next() (m message) {
 	w.Helper()
-	line, err := w.out.ReadBytes('\n')
-	if err != nil {
-		w.Fatal(err)
-	}
+	line := w.line()
 	if err := json.Unmarshal(line, &m); err != nil || m.JSONRPC != "2.0" {
 		w.Fatalf("not JSON-RPC: %v: %s", err, line)
 	}
@@ -101,11 +124,7 @@ func TestToolsListIsPlain(t *testing.T) {
 	var lists [2]string
 	for i := range lists {
 		w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"}`, i))
-		line, err := w.out.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, lists[i], _ = strings.Cut(line, `"result":`)
+		_, lists[i], _ = strings.Cut(string(w.line()), `"result":`)
 	}
 	if lists[0] != lists[1] || len(lists[0]) >= 12<<10 {
 		t.Errorf("order changes, or %d bytes", len(lists[0]))

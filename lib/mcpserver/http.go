@@ -168,7 +168,9 @@ func Listen(address string, anywhere, keyed bool) (net.Listener, Listening, erro
 
 // ServeHTTP serves a listener until ctx ends.
 func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	web := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	web := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
 	stop := context.AfterFunc(ctx, func() { web.Close() })
 	defer stop()
 	if err := web.Serve(l); err != http.ErrServerClosed {

@@ -37,7 +37,7 @@ type Server struct {
 }
 
 // guide is what a client may put before its model once.
-const guide = "Rooms are turn-taking conversations kept as files. Only the participant who holds the floor may write. " +
+const guide = "Rooms are turn-taking conversations kept as files. Only who holds the floor may write. " +
 	"Loop: wait_for_turn, read_thread, write_entry with expect_version. Call about first for the rules and the spaces."
 
 // New returns a server.

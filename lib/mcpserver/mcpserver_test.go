@@ -365,3 +365,52 @@ func TestAChildProcessInBothEras(t *testing.T) {
 		})
 	}
 }
+
+// Two programs, an old client and a new one, take turns in one room and wait for each other.
+func TestTwoClientsAlternate(t *testing.T) {
+	root, rooms := space(t)
+	key := store.Key{Space: root, Room: "pair"}
+	if _, err := rooms.Open(t.Context(), key, room.Opening{Topic: "t", Moderator: "ben", Order: []string{"cy"}}); err != nil {
+		t.Fatal(err)
+	}
+	var both sync.WaitGroup
+	for who, version := range map[string]string{"ben": "2024-11-05", "cy": "2026-07-28"} {
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), "MCPSERVER_CHILD="+root)
+		cs, err := mcp.NewClient(&mcp.Implementation{Name: who, Version: "0"}, nil).
+			Connect(t.Context(), &mcp.CommandTransport{Command: child}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cs.Close()
+		both.Go(func() {
+			for i := range 10 {
+				turn := call(t, cs, "wait_for_turn", args{"thread": "pair", "participant_name": who})
+				read := call(t, cs, "read_thread", args{"thread": "pair", "last_n": 3})
+				wrote := call(t, cs, "write_entry", args{
+					"thread": "pair", "participant_name": who, "content": fmt.Sprint(who, " ", i),
+					"expect_version": read.facts["version"], "id": fmt.Sprint(i),
+				})
+				if turn.facts["your_turn"] != true || wrote.IsError {
+					t.Errorf("%s %d: %s %s", who, i, turn.text, wrote.text)
+					return
+				}
+			}
+		})
+	}
+	both.Wait()
+	rd, err := rooms.Read(t.Context(), key, store.Part{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for e, err := range rd.Entries() {
+		if want := fmt.Sprint([]string{"ben", "cy"}[n%2], " ", n/2); err != nil || e.Body != want {
+			t.Errorf("%d: %q, %v", n, e.Body, err)
+		}
+		n++
+	}
+	if n != 20 {
+		t.Errorf("%d entries", n)
+	}
+}

@@ -118,7 +118,8 @@ func newest(ctx context.Context, d *door.Door, key store.Key) (string, error) {
 	if err := d.WriteOffered(ctx, &b, o); err != nil {
 		return "", err
 	}
-	head := fmt.Sprintf("%d entries of %q, lines %d-%d, version %d.", o.Entries, o.Thread, o.StartLine, o.EndLine, o.Version)
+	head := fmt.Sprintf("%d entries of %q, lines %d-%d, version %d.",
+		o.Entries, o.Thread, o.StartLine, o.EndLine, o.Version)
 	if o.NextEntry != "" {
 		head += " Older ones did not fit; read_thread has them, the newest being " + o.NextEntry + "."
 	}

@@ -2,7 +2,9 @@ package mcpserver
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -148,11 +150,12 @@ func (t tool) read(raw json.RawMessage) (v values, err error) {
 		bare, must := strings.CutSuffix(key, "!")
 		known = append(known, bare)
 		if _, ok := given[bare]; must && (!ok || string(given[bare]) == "null") {
-			return v, fault.New(fault.BadInput, "argument missing: %q", bare).WithHint("%s needs it: %s", t.name, arguments[bare].says)
+			return v, fault.New(fault.BadInput, "argument missing: %q", bare).
+				WithHint("%s needs it: %s", t.name, arguments[bare].says)
 		}
 	}
 	for key := range given {
-		if _, ok := arguments[key]; !ok || !strings.Contains(" "+strings.Join(known, " ")+" ", " "+key+" ") {
+		if !slices.Contains(known, key) {
 			err := fault.New(fault.BadInput, "unknown argument: %q", key)
 			if near := name.Near(key, known); len(near) > 0 {
 				return v, err.WithHint("did you mean %s?", strings.Join(near, ", "))
@@ -160,9 +163,9 @@ func (t tool) read(raw json.RawMessage) (v values, err error) {
 			return v, err.WithHint("%s takes %s", t.name, strings.Join(known, ", "))
 		}
 	}
-	if err := json.Unmarshal(raw, &v); err != nil && len(raw) > 0 {
+	if err := json.Unmarshal(raw, &v); len(raw) > 0 && err != nil {
 		var typed *json.UnmarshalTypeError
-		if asType(err, &typed) {
+		if errors.As(err, &typed) {
 			return v, fault.New(fault.BadInput, "argument of the wrong type: %q is a JSON %s", typed.Field, typed.Value)
 		}
 		return v, fault.New(fault.BadInput, "arguments do not parse: %w", err)

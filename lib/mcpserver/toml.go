@@ -54,7 +54,8 @@ func tomlFind(src string) (from, to int, err error) {
 		case fresh && head != nil:
 			top = false
 			name := strings.NewReplacer(`"`, "", `'`, "", " ", "", "\t", "").Replace(head[1])
-			if ours = name == tomlTable || strings.HasPrefix(name, tomlTable+"."); ours && from >= 0 && to < at && strings.TrimSpace(src[to:at]) != "" {
+			ours = name == tomlTable || strings.HasPrefix(name, tomlTable+".")
+			if ours && from >= 0 && strings.TrimSpace(src[to:at]) != "" {
 				return 0, 0, errors.New("our table is in more than one place")
 			}
 			if ours {
@@ -63,7 +64,7 @@ func tomlFind(src string) (from, to int, err error) {
 				}
 				to = at + len(line)
 			}
-		case fresh && (top || !ours) && tomlInline.MatchString(line) && top:
+		case fresh && top && tomlInline.MatchString(line):
 			return 0, 0, errors.New("mcp_servers is not written as tables")
 		case ours && (!fresh || text != "" && !strings.HasPrefix(text, "#")):
 			to = at + len(line)

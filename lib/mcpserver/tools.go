@@ -38,7 +38,8 @@ var tools = []tool{
 		reads: true, again: true, run: (*call).about,
 	},
 	{
-		name: "check_turn", says: "Whose turn it is in a room, and its version.", takes: "thread!" + acting, gives: anOrder + " your_turn",
+		name: "check_turn", says: "Whose turn it is in a room, and its version.",
+		takes: "thread!" + acting, gives: anOrder + " your_turn",
 		reads: true, again: true, run: (*call).check,
 	},
 	{
@@ -46,15 +47,18 @@ var tools = []tool{
 		replaces: true, again: true, run: (*call).end,
 	},
 	{
-		name: "invite", says: "Append a participant to the turn order." + moderate, takes: "thread! name!" + acting, gives: anOrder,
+		name: "invite", says: "Append a participant to the turn order." + moderate,
+		takes: "thread! name!" + acting, gives: anOrder,
 		again: true, run: (*call).invite,
 	},
 	{
-		name: "list_threads", says: "Rooms and who holds each floor; 100 at a time.", takes: "after" + here, gives: "rooms after",
+		name: "list_threads", says: "Rooms and who holds each floor; 100 at a time.",
+		takes: "after" + here, gives: "rooms after",
 		reads: true, again: true, run: (*call).list,
 	},
 	{
-		name: "new_thread", says: "Open a room.", takes: "name! topic! moderator turn_order" + acting, gives: anOrder,
+		name: "new_thread", says: "Open a room.",
+		takes: "name! topic! moderator turn_order" + acting, gives: anOrder,
 		words: map[string]string{"name": "of the room: a-z 0-9 -"}, again: true, run: (*call).open,
 	},
 	{
@@ -63,7 +67,8 @@ var tools = []tool{
 		reads: true, again: true, run: (*call).offer,
 	},
 	{
-		name: "quiet", says: "Skip a participant for some turns." + moderate, takes: "thread! name! turns!" + acting, gives: aRoom,
+		name: "quiet", says: "Skip a participant for some turns." + moderate,
+		takes: "thread! name! turns!" + acting, gives: aRoom,
 		again: true, run: (*call).quiet,
 	},
 	{
@@ -72,15 +77,18 @@ var tools = []tool{
 		reads: true, again: true, run: (*call).read,
 	},
 	{
-		name: "reorder_turns", says: "Replace the turn order." + moderate, takes: "thread! order!" + acting, gives: anOrder,
+		name: "reorder_turns", says: "Replace the turn order." + moderate,
+		takes: "thread! order!" + acting, gives: anOrder,
 		replaces: true, again: true, run: (*call).order,
 	},
 	{
-		name: "resume_thread", says: "Open an ended room again." + moderate, takes: "thread!" + acting, gives: aRoom,
+		name: "resume_thread", says: "Open an ended room again." + moderate,
+		takes: "thread!" + acting, gives: aRoom,
 		again: true, run: (*call).resume,
 	},
 	{
-		name: "set_next", says: "Give the floor to a participant." + moderate, takes: "thread! name!" + acting, gives: aRoom,
+		name: "set_next", says: "Give the floor to a participant." + moderate,
+		takes: "thread! name!" + acting, gives: aRoom,
 		again: true, run: (*call).next,
 	},
 	{

@@ -2,6 +2,8 @@ package record
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -49,10 +51,6 @@ func Shell(word string) string {
 
 // Text says where a room's floor is.
 func (r RoomKeys) Text() string {
-	where := r.Thread
-	if r.Label != "" {
-		where = r.Label + "/" + r.Thread
-	}
 	floor := "floor: " + r.Current + " since " + r.FloorSince
 	switch {
 	case r.Status == "ended":
@@ -60,7 +58,16 @@ func (r RoomKeys) Text() string {
 	case r.Paused:
 		floor += " (paused for the moderator)"
 	}
-	return OneLine(fmt.Sprintf("%s  %s  %d entries  %s", where, floor, r.Version, r.Topic))
+	s := fmt.Sprintf("%s  %s  %d entries  %s", r.Thread, floor, r.Version, r.Topic)
+	separator := "  quiet: "
+	for _, who := range slices.Sorted(maps.Keys(r.Quieted)) {
+		s += fmt.Sprintf("%s%s %d", separator, who, r.Quieted[who])
+		separator = ", "
+	}
+	if r.Label != "" {
+		s += "  in " + r.Label
+	}
+	return OneLine(s)
 }
 
 // Text names the participants of a space.

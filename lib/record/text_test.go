@@ -17,13 +17,13 @@ func TestText(t *testing.T) {
 		v    interface{ Text() string }
 		want string
 	}{
-		{"room", keys, "home/t  floor: ann since 2026-07-06T13:16:02.084Z  3 entries  a < b & c"},
-		{"room without label", bare, "t  floor: ann since 2026-07-06T13:16:02.084Z  3 entries  a < b & c"},
+		{"room", keys, "t  floor: ann since 2026-07-06T13:16:02.084Z  3 entries  a < b & c  quiet: a 1, b 2  in home"},
+		{"room without label", bare, "t  floor: ann since 2026-07-06T13:16:02.084Z  3 entries  a < b & c  quiet: a 1, b 2"},
 		{
 			"room paused", record.Room{Type: "room", RoomKeys: paused},
-			"home/t  floor: dan since 2026-07-06T13:16:02.084Z (paused for the moderator)  3 entries  a < b & c",
+			"t  floor: dan since 2026-07-06T13:16:02.084Z (paused for the moderator)  3 entries  a < b & c  quiet: a 1, b 2  in home",
 		},
-		{"room ended", ended, "home/t  ended  3 entries  a < b & c"},
+		{"room ended", ended, "t  ended  3 entries  a < b & c  quiet: a 1, b 2  in home"},
 		{
 			"space", record.Space{Label: "home", Root: "/r", Rooms: 2, Participants: []record.Member{{"dan", "human"}, {"ci", "agent"}}},
 			"home  /r  2 rooms  dan (human), ci (agent)",

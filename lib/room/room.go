@@ -145,7 +145,7 @@ func stranger(who string, members []store.Member) error {
 	if near := name.Near(who, names); len(near) > 0 {
 		return err.WithHint("did you mean %s?", strings.Join(near, ", "))
 	}
-	return err.WithHint("register with substrate-join %s --kind human|agent|other", who)
+	return err.WithHint("register with substrate-join %s --kind agent, or human, or other", who)
 }
 
 // Known refuses, with unknown_participant, somebody a space does not know.

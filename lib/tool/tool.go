@@ -114,7 +114,7 @@ func (c *Call) report(f *fault.Error) {
 	}
 	c.Notice("%s", record.OneLine(f.Message))
 	if f.Hint != "" {
-		c.Notice("hint: %s", f.Hint)
+		c.Notice("hint: %s", record.OneLine(f.Hint))
 	}
 }
 
@@ -160,7 +160,7 @@ func (c *Call) Parse(least, most int) ([]string, error) {
 		return nil, err
 	}
 	if err := c.Flags.Parse(flags); err != nil {
-		return nil, c.Misuse("%w", err)
+		return nil, c.Misuse("%s", strings.Replace(err.Error(), "for flag -", "for flag --", 1))
 	}
 	if err := c.environment(); err != nil {
 		return nil, err

@@ -68,6 +68,9 @@ func (d *Doc) checkNode(n *yaml.Node, depth int, open map[string]bool) error {
 			if child.Kind != yaml.ScalarNode {
 				return d.errorIn(child, "a key that is %s", kind(child))
 			}
+			if depth == 1 && child.Value == "<<" && child.Style&quoted == 0 {
+				return d.errorIn(child, "a merge key, which programs read differently: write the keys out")
+			}
 			if first := seen[child.Value]; first != 0 {
 				return d.errorIn(child, "key %q is already on line %d", child.Value, first)
 			}
