@@ -137,6 +137,7 @@ func setup(e *testscript.Env) error {
 	home := filepath.Join(e.WorkDir, "home")
 	e.Setenv("HOME", home)
 	e.Setenv("TZ", "UTC")
+	e.Setenv("GORACE", "atexit_sleep_ms=0") // or each program sleeps a second at its end
 	e.Setenv("LANG", "C")
 	e.Setenv("LC_ALL", "C")
 	return os.MkdirAll(home, 0o777)

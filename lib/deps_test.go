@@ -24,7 +24,7 @@ var (
 	base = []string{"fault", "name", "stamp", "record", "disk", "yamldoc", "wake", "tool"}
 
 	rooms = []string{
-		"floor", "transcript", "store", "store/storetest", "room", "index", "files", "home", "door", "export", "attend",
+		"floor", "transcript", "store", "store/storetest", "room", "index", "files", "home", "door", "export", "attend", "clients",
 		"gateway", "mcpserver", "remote",
 	}
 

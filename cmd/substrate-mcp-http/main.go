@@ -4,6 +4,7 @@ package main
 import (
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -30,7 +31,7 @@ substrate-mcp-http 127.0.0.1:8127 --space . --keys keys
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	name, spaces := c.Flags.String("name", "", ""), mcpserver.Spaces(c.Flags)
+	name, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
 	file, anywhere := c.Flags.String("keys", "", ""), c.Flags.Bool("listen-anywhere", false, "")
 	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
 	text := c.Text()

@@ -2,7 +2,8 @@
 package main
 
 import (
-	"github.com/substrate-tools/substrate/lib/mcpserver"
+	"github.com/substrate-tools/substrate/lib/clients"
+	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -25,14 +26,14 @@ substrate-mcp-install codex --name codex --write
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	name, spaces := c.Flags.String("name", "", ""), mcpserver.Spaces(c.Flags)
+	name, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
 	file, write := c.Flags.String("file", "", ""), c.Flags.Bool("write", false, "")
 	remove := c.Flags.Bool("remove", false, "")
 	operands, err := c.Parse(1, 1)
 	if err != nil {
 		return err
 	}
-	client, err := mcpserver.ClientNamed(operands[0])
+	client, err := clients.Named(operands[0])
 	if err == nil && *file == "" {
 		*file, err = client.File()
 	}
@@ -41,7 +42,7 @@ func run(c *tool.Call) error {
 	}
 	var command []string
 	if !*remove {
-		if command, err = mcpserver.Command(*name, *spaces); err != nil {
+		if command, err = clients.Command(*name, *spaces); err != nil {
 			return err
 		}
 	}
@@ -63,9 +64,9 @@ func run(c *tool.Call) error {
 }
 
 // describe says what would be done.
-func describe(c *tool.Call, client mcpserver.Client, file string, command []string) error {
+func describe(c *tool.Call, client clients.Client, file string, command []string) error {
 	if command == nil {
-		c.Notice("--write takes %q out of %s", mcpserver.EntryName, file)
+		c.Notice("--write takes %q out of %s", clients.EntryName, file)
 		return nil
 	}
 	snippet, err := client.Snippet(command)

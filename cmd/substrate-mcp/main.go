@@ -5,6 +5,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -31,7 +32,7 @@ substrate-mcp --name claude --space .
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	name, spaces := c.Flags.String("name", "", ""), mcpserver.Spaces(c.Flags)
+	name, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
 	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
 	other := siblings(c.Flags)
 	if _, err := c.Parse(0, 0); err != nil {

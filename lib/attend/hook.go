@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,10 +63,13 @@ func (h Hook) Run(ctx context.Context) (status int, err error) {
 	return -1, err
 }
 
-// environ is the environment of a hook: ours, with the place of our own programs
-// at the end of PATH, so that it finds them when started by cron.
+// environ is the environment of a hook: ours, without what set flags of ours, and
+// with the place of our own programs at the end of PATH, so that it finds them
+// when started by cron.
 func environ() []string {
-	env := os.Environ()
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "SUBSTRATE_") && !strings.HasPrefix(v, "SUBSTRATE_HOME=")
+	})
 	self, err := os.Executable()
 	if err != nil {
 		return env

@@ -200,7 +200,8 @@ func Mkdir(dir string) error {
 	if err := os.Mkdir(dir, mode); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
+	// Not through a link that somebody may have put there meanwhile.
+	d, err := os.OpenFile(dir, os.O_RDONLY|noFollow, 0)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package door
 
 import (
 	"context"
+	"flag"
 	"iter"
 	"strings"
 
@@ -89,4 +90,14 @@ func At(spot, space string) (Query, error) {
 		}
 	}
 	return q, err
+}
+
+// Spaces defines --space, which may be given more than once.
+func Spaces(flags *flag.FlagSet) *[]string {
+	var spaces []string
+	flags.Func("space", "", func(dir string) error {
+		spaces = append(spaces, dir)
+		return nil
+	})
+	return &spaces
 }

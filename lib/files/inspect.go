@@ -325,8 +325,19 @@ func (in *inspection) index(r room) {
 	}
 	defer x.Close()
 	check := "room " + r.Room
-	in.ok(check, fmt.Sprintf("%d entries", x.Len()))
-	if x.Remembered() {
+	fresh, err := index.Open(r.dir, "", r.inFlight)
+	if err != nil {
+		in.fail(check, err.Error(), "")
+		return
+	}
+	in.ok(check, fmt.Sprintf("%d entries", fresh.Len()))
+	right := x.Len() == fresh.Len() && x.Lines() == fresh.Lines()
+	if !right && x.Current() && fresh.Current() {
+		in.warn(check, fmt.Sprintf("its index is wrong: it knows %d entries", x.Len()), "substrate-doctor --fix")
+		if in.fix {
+			os.Remove(r.cache)
+		}
+	} else if x.Remembered() {
 		return
 	}
 	if !in.fix {

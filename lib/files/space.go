@@ -114,6 +114,10 @@ func parseSpace(root string, data []byte) (s space, err error) {
 	if err != nil {
 		return s, corrupt(err)
 	}
+	if keys, _ := s.doc.Keys(); len(keys) == 0 {
+		// What a crash of another writer leaves; adding to it would lose everybody.
+		return s, corrupt(&yamldoc.Error{Path: path, Line: 1, Column: 1, Problem: "empty"})
+	}
 	if s.version = max(version, Version); s.version > Version {
 		return s, fault.New(fault.Corrupt, "space version %d is newer than this program: %q", version, path).
 			WithHint("use a newer substrate; nothing was changed")

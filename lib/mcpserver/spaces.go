@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"flag"
 	"path/filepath"
 	"strings"
 
@@ -71,14 +70,4 @@ func title(d *door.Door) string {
 		return label
 	}
 	return d.Root
-}
-
-// Spaces defines --space, which may be given more than once.
-func Spaces(flags *flag.FlagSet) *[]string {
-	var spaces []string
-	flags.Func("space", "", func(dir string) error {
-		spaces = append(spaces, dir)
-		return nil
-	})
-	return &spaces
 }

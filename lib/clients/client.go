@@ -1,4 +1,6 @@
-package mcpserver
+// Package clients tells MCP clients of our server: it knows where each keeps its
+// configuration, and edits that without touching what is not ours.
+package clients
 
 import (
 	"encoding/json"
@@ -66,8 +68,8 @@ func list(all []string) string {
 	return "[" + strings.Join(each, ", ") + "]"
 }
 
-// ClientNamed returns a client by its name.
-func ClientNamed(name string) (Client, error) {
+// Named returns a client by its name.
+func Named(name string) (Client, error) {
 	var known []string
 	for _, c := range Clients {
 		if c.name == name {

@@ -1,4 +1,4 @@
-package mcpserver_test
+package clients_test
 
 import (
 	"os"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/substrate-tools/substrate/lib/clients"
 	"github.com/substrate-tools/substrate/lib/fault"
-	"github.com/substrate-tools/substrate/lib/mcpserver"
 )
 
 var command = []string{"/opt/bin/substrate-mcp", "--name", "ben"}
@@ -21,7 +21,7 @@ func applied(t *testing.T, name, text string) (set, cut string) {
 			t.Fatal(err)
 		}
 	}
-	client, err := mcpserver.ClientNamed(name)
+	client, err := clients.Named(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestWhatDoesNotParseIsLeftAlone(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "config")
 		os.WriteFile(file, []byte(text), 0o600)
-		client, _ := mcpserver.ClientNamed(name)
+		client, _ := clients.Named(name)
 		if _, _, err := client.Apply(file, command); !fault.Is(err, fault.Corrupt) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -131,7 +131,7 @@ func TestALinkIsFollowed(t *testing.T) {
 	target, link := filepath.Join(dir, "real"), filepath.Join(dir, "link")
 	os.WriteFile(target, []byte("{}"), 0o600)
 	os.Symlink(target, link)
-	client, _ := mcpserver.ClientNamed("claude")
+	client, _ := clients.Named("claude")
 	if _, _, err := client.Apply(link, command); err != nil {
 		t.Fatal(err)
 	}

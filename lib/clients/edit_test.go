@@ -1,4 +1,4 @@
-package mcpserver
+package clients
 
 import "testing"
 
@@ -14,7 +14,7 @@ func FuzzConfig(f *testing.F) {
 	command := []string{"/opt/bin/substrate-mcp", "--name", "ben"}
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, name := range []string{"claude", "codex"} {
-			client, _ := ClientNamed(name)
+			client, _ := Named(name)
 			set, err := client.edit(text, command)
 			if err != nil {
 				continue
