@@ -74,7 +74,9 @@ func (s *Stream) Create(line record.Line) (any, error) {
 	})
 }
 
-// Post posts the entries of draft records; as is who acts where one names nobody.
+// Post posts the entries of draft records. as, unless it is empty, is who acts: a
+// record may leave the name out and may not say another, so that whoever pipes
+// somebody's output in can hold him to it.
 func (s *Stream) Post(as string) func(record.Line) (any, error) {
 	return func(line record.Line) (any, error) {
 		draft := record.Draft{As: as}
@@ -83,6 +85,9 @@ func (s *Stream) Post(as string) func(record.Line) (any, error) {
 		}
 		if draft.As == "" || draft.Thread == "" {
 			return nil, fault.New(fault.BadInput, "line %d: a draft needs thread, as and body", line.Number)
+		}
+		if as != "" && draft.As != as {
+			return nil, fault.New(fault.Denied, "line %d: draft is by %q, and not by %q", line.Number, draft.As, as)
 		}
 		d, err := s.at(draft.Root)
 		if err != nil {

@@ -36,9 +36,11 @@ func (w Wake) Keys(ctx context.Context) iter.Seq2[store.Key, error] {
 // the default. say is told, once each, why events are missing.
 func (q Query) Watch(ctx context.Context, scan time.Duration, skip func(error), say func(string)) iter.Seq2[Wake, error] {
 	return func(yield func(Wake, error) bool) {
+		hub := wake.NewHub(scan)
+		defer hub.Close()
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		m := &merged{q: q, ctx: ctx, hub: wake.NewHub(scan), woken: make(chan Wake), roots: map[string]bool{}}
+		m := &merged{q: q, ctx: ctx, hub: hub, woken: make(chan Wake), roots: map[string]bool{}}
 		doors, err := q.doors(skip)
 		if err == nil && q.For != "" {
 			err = known(ctx, doors, q.For)

@@ -269,33 +269,32 @@ func clear(path string) error {
 // pending looks for an interrupted post.
 func (in *inspection) pending(r room) {
 	check := "interrupted post in " + r.Room
+	setAside := command("mv", r.pointer(), filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now())))
 	var v verdict
-	var intent intent
+	var post intent
 	pending, err := r.pending()
 	if err == nil {
 		config, unread := read(r.config)
 		if pending == nil || unread != nil {
 			return
 		}
-		v, intent, err = r.judge(pending, config)
+		v, post, err = r.judge(pending, config)
 	}
 	switch {
-	case err != nil && intent.Entry == "":
-		aside := filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now()))
-		in.fail(check, err.Error(), command("mv", r.pointer(), aside))
+	case err != nil && post.Entry == "":
+		in.fail(check, err.Error(), setAside)
 	case err != nil:
-		aside := filepath.Join(r.tx, "set-aside-"+stamp.Entry(time.Now()))
 		in.fail(check, err.Error(), fmt.Sprintf("either put %s back as it was before it was edited; "+
-			"or keep it as it is now: %s", r.config, command("mv", r.pointer(), aside)))
+			"or keep it as it is now: %s", r.config, setAside))
 	case v == nothing:
 	case !in.fix:
-		in.warn(check, fmt.Sprintf("%q is unfinished; the next writer finishes it", intent.Entry), "substrate-doctor --fix")
+		in.warn(check, fmt.Sprintf("%q is unfinished; the next writer finishes it", post.Entry), "substrate-doctor --fix")
 	default:
 		if err := in.locked(r, func() error { return r.finish() }); err != nil {
 			in.fail(check, err.Error(), "")
 			return
 		}
-		in.ok(check, fmt.Sprintf("finished %q", intent.Entry))
+		in.ok(check, fmt.Sprintf("finished %q", post.Entry))
 	}
 }
 
