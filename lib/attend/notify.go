@@ -18,7 +18,7 @@ import (
 // state has come.
 type Notifier struct {
 	Command string
-	Chatter io.Writer   // for what the command says
+	Chatter io.Writer   // for what commands say, of several rooms at once
 	Say     func(error) // told when a room is given up
 
 	ctx   context.Context

@@ -41,9 +41,28 @@ func (d *Door) WriteOffered(ctx context.Context, w io.Writer, o record.Offer) er
 
 // OfferText returns what an offer says and, fenced, the transcript it offers.
 func (d *Door) OfferText(ctx context.Context, o record.Offer) (string, error) {
+	text, err := d.Framed(ctx, o)
+	return o.Prompt + "\n" + room.Fence(text), err
+}
+
+// Framed returns the transcript text that an offer names, for a frame: see
+// transcript.Framed.
+func (d *Door) Framed(ctx context.Context, o record.Offer) (string, error) {
+	if o.Entries == 0 {
+		return "", nil
+	}
+	view, err := d.Store.Read(ctx, store.Key{Space: o.Root, Room: o.Thread}, room.Replay(o))
+	if err != nil {
+		return "", err
+	}
 	var text strings.Builder
-	err := d.WriteOffered(ctx, &text, o)
-	return o.Prompt + "\n" + room.Fence(text.String()), err
+	for e, err := range view.Entries {
+		if err != nil {
+			return "", err
+		}
+		text.WriteString(transcript.Framed(e, 0))
+	}
+	return text.String(), nil
 }
 
 // WriteManifest writes the manifest of a room as it is now.

@@ -132,7 +132,7 @@ func (c *call) excerpt(ctx context.Context, part store.Part) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		b.WriteString(transcript.From(e, rd.First()))
+		b.WriteString(transcript.Framed(e, rd.First()))
 	}
 	out := excerpt{Window: rd.Window()}
 	if rd.Damage == nil {
@@ -198,9 +198,8 @@ func (c *call) offer(ctx context.Context) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	var b strings.Builder
-	err = c.door.WriteOffered(ctx, &b, o)
-	return answer{says: o.Prompt, record: offered{o}, bodies: b.String()}, err
+	text, err := c.door.Framed(ctx, o)
+	return answer{says: o.Prompt, record: offered{o}, bodies: text}, err
 }
 
 // turn is a room as somebody asks after it.

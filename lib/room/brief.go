@@ -27,8 +27,11 @@ func (r Rooms) Brief(ctx context.Context, key store.Key, who string, tail int) (
 		return "", within(key, err)
 	}
 	var text strings.Builder
-	if err := transcript.WriteText(&text, view.Entries, 0); err != nil {
-		return "", within(key, err)
+	for e, err := range view.Entries {
+		if err != nil {
+			return "", within(key, err)
+		}
+		text.WriteString(transcript.Framed(e, 0))
 	}
 	k := r.Keys(key, view.Head)
 	var b strings.Builder

@@ -15,6 +15,27 @@ func From(e Entry, line int) string {
 	return text
 }
 
+// Framed returns an entry's text from a transcript line on for a frame in which it
+// has to be certain who said what: a line of the body that looks like the head of
+// an entry is marked with a bar.
+func Framed(e Entry, line int) string {
+	head, body := "", From(e, line)
+	if line <= e.StartLine {
+		head, body, _ = strings.Cut(body, "\n")
+		head += "\n"
+	}
+	if !strings.Contains(body, " @ ") {
+		return head + body
+	}
+	lines := strings.SplitAfter(body, "\n")
+	for i, l := range lines {
+		if l = strings.TrimSpace(l); strings.HasPrefix(l, "[") && strings.Contains(l, " @ ") {
+			lines[i] = "| " + lines[i]
+		}
+	}
+	return head + strings.Join(lines, "")
+}
+
 // WriteText writes the transcript text of entries, one in a write, from the
 // transcript line first on (1 or less: all of it). The text of a window is its
 // lines parted by newlines, and one more newline ends what is written, also when
