@@ -231,6 +231,18 @@ func TestABodyCannotForgeTheFrame(t *testing.T) {
 	}
 }
 
+// framed returns what stands between the two marks of a text.
+func framed(t *testing.T, text string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, "\n=== ")
+	mark, rest, cut := strings.Cut(rest, "\n")
+	inside, after, closed := strings.Cut(rest, "=== "+mark+"\n")
+	if !ok || !cut || !closed || after != "" {
+		t.Fatalf("no frame: %s", text)
+	}
+	return inside
+}
+
 func TestLargeReadsGoOn(t *testing.T) {
 	root, rooms := space(t)
 	key := store.Key{Space: root, Room: "design"}
@@ -245,15 +257,15 @@ func TestLargeReadsGoOn(t *testing.T) {
 	from, calls := "", 0
 	for {
 		r := must(t, call(t, cs, "read_thread", args{"thread": "design", "from_entry": from, "max_bytes": 700}))
-		whole.WriteString(r.facts["text"].(string))
+		whole.WriteString(framed(t, r.facts["text"].(string)))
 		if from = r.facts["next_entry"].(string); from == "" {
 			break
 		}
 		calls++
 	}
-	all := must(t, call(t, cs, "read_thread", args{"thread": "design"})).facts["text"]
+	all := framed(t, must(t, call(t, cs, "read_thread", args{"thread": "design"})).facts["text"].(string))
 	if whole.String() != all || calls < 3 {
-		t.Errorf("%d calls, %d bytes of %d", calls, whole.Len(), len(all.(string)))
+		t.Errorf("%d calls, %d bytes of %d", calls, whole.Len(), len(all))
 	}
 	tail := must(t, call(t, cs, "read_thread", args{"thread": "design", "last_n": 3})).facts
 	if tail["entries"] != 1.0 || !strings.Contains(tail["text"].(string), "entry 8") {

@@ -6,6 +6,10 @@
 // substrate-post and brings a tool that runs commands, the model calls that tool once and then says so. A hook that
 // names a room by "substrate-brief ROOM --for NAME --space 'DIR'" is followed in the same way.
 //
+// When the request says to answer by check_turn, read_thread, write_entry and brings these tools, the model calls one
+// after the other, and knows nothing but their results: the version is what check_turn says, the question the last
+// ask-N in what read_thread gives.
+//
 //	fake-model ADDR LOG      listens on ADDR, appends one JSON line a request to LOG
 package main
 
@@ -17,6 +21,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -44,14 +49,17 @@ func main() {
 type wire interface {
 	// tools returns the tools of a request by name.
 	tools(q object) map[string]tool
-	// called reports whether the request holds the result of a call.
-	called(q object) bool
+	// results returns the results of calls that a request holds, as their texts.
+	results(q object) []string
 	// say and call write an answer: a text, or the call of a tool.
 	say(w *writer, text string)
-	call(w *writer, name string, args object)
+	call(w *writer, t tool, args object)
 }
 
-type tool struct{ properties object }
+type tool struct {
+	name, namespace string
+	properties      object
+}
 
 type model struct {
 	log   *log.Logger
@@ -118,35 +126,77 @@ var (
 	question = regexp.MustCompile(`ask-[0-9]+`)
 	hooked   = regexp.MustCompile(`substrate-brief ([a-z0-9./-]+) --for ([a-z0-9./-]+) --space '([^']+)'`)
 	// In the body of a request a quotation mark is escaped, once or twice.
-	asked = regexp.MustCompile(`You are \\+"([a-z0-9-]+)\\+" in the room`)
+	asked   = regexp.MustCompile(`You are \\+"([a-z0-9-]+)\\+" in the room \\+"([a-z0-9-]+)\\+"`)
+	version = regexp.MustCompile(`"version":([0-9]+)`)
 )
 
+// steps are the tools of substrate-mcp with which a turn is taken.
+var steps = []string{"check_turn", "read_thread", "write_entry"}
+
 func (m model) answer(w *writer, r *http.Request, f wire, q object, body string) {
-	who, what := "nobody", "nothing"
+	who, room := "nobody", "nowhere"
 	if found := asked.FindAllStringSubmatch(body, -1); found != nil {
-		who = found[len(found)-1][1]
-	}
-	if found := question.FindAllString(body, -1); found != nil {
-		what = found[len(found)-1]
+		who, room = found[len(found)-1][1], found[len(found)-1][2]
 	}
 	post, told := "substrate-post", strings.Contains(body, "Post your entry with substrate-post")
 	if found := hooked.FindStringSubmatch(body); found != nil {
 		who, told = found[2], true
 		post += " " + found[1] + " --as " + who + " --space '" + found[3] + "'"
 	}
+	what, tools, results := last(question, body, "nothing"), f.tools(q), f.results(q)
 	text := who + " answers " + what
-	name, args := shell(f.tools(q), "printf '"+text+"' | "+post)
-	if name == "" || f.called(q) || !told {
-		m.note(r, object{"says": text, "tools": len(f.tools(q))})
+	did := object{"for": who, "asked": what, "tools": len(tools), "results": results}
+	defer m.note(r, did)
+	var t tool
+	var args object
+	switch {
+	case strings.Contains(body, "by "+strings.Join(steps, ", ")):
+		t, args = step(tools, who, room, results)
+	case told && len(results) == 0:
+		t, args = shell(tools, "printf '"+text+"' | "+post)
+	}
+	if t.name == "" {
+		did["says"] = text
 		f.say(w, text)
 		return
 	}
-	m.note(r, object{"calls": name, "args": args})
-	f.call(w, name, args)
+	did["calls"], did["args"] = t.name, args
+	f.call(w, t, args)
+}
+
+// last returns the last match in a text, of the pattern or of its group.
+func last(pattern *regexp.Regexp, text, none string) string {
+	found := pattern.FindAllStringSubmatch(text, -1)
+	if found == nil {
+		return none
+	}
+	match := found[len(found)-1]
+	return match[len(match)-1]
+}
+
+// step returns the tool of substrate-mcp whose turn it is, and its arguments. Clients put a prefix before its name.
+func step(tools map[string]tool, who, room string, results []string) (tool, object) {
+	if len(results) >= len(steps) {
+		return tool{}, nil
+	}
+	args := object{"thread": room}
+	switch len(results) {
+	case 1:
+		args["last_n"] = 20
+	case 2:
+		args["content"] = who + " answers " + last(question, results[1], "nothing")
+		args["expect_version"], _ = strconv.Atoi(last(version, results[0], "-1"))
+	}
+	for name, t := range tools {
+		if strings.HasSuffix(strings.ReplaceAll(name, "__", "_"), "substrate_"+steps[len(results)]) {
+			return t, args
+		}
+	}
+	return tool{}, nil
 }
 
 // shell returns the tool that runs a command, and its arguments.
-func shell(tools map[string]tool, command string) (name string, args object) {
+func shell(tools map[string]tool, command string) (tool, object) {
 	for _, name := range []string{"exec_command", "shell_command", "shell", "local_shell", "bash", "Bash", "run_shell_command"} {
 		t, ok := tools[name]
 		if !ok {
@@ -164,9 +214,9 @@ func shell(tools map[string]tool, command string) (name string, args object) {
 				args[key] = "post an entry"
 			}
 		}
-		return name, args
+		return t, args
 	}
-	return "", nil
+	return tool{}, nil
 }
 
 // each walks the elements of a list that are objects.
@@ -185,26 +235,39 @@ func properties(schema any) object {
 	return p
 }
 
-// holds reports whether an object with that value under key is somewhere in v.
-func holds(v any, key, value string) bool {
+// collect returns, in order, what is under a key in the objects within v that have another key at a value.
+func collect(v any, key, value, what string) (all []string) {
 	switch v := v.(type) {
 	case []any:
 		for _, one := range v {
-			if holds(one, key, value) {
-				return true
-			}
+			all = append(all, collect(one, key, value, what)...)
 		}
 	case object:
 		if v[key] == value {
-			return true
+			return []string{text(v[what])}
 		}
 		for _, one := range v {
-			if holds(one, key, value) {
-				return true
-			}
+			all = append(all, collect(one, key, value, what)...)
 		}
 	}
-	return false
+	return all
+}
+
+// text returns the text in the result of a call, which clients wrap up in their own ways: in a list of parts, or as
+// JSON in a string.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		var b strings.Builder
+		each(v, func(part object) { b.WriteString(text(part["text"])) })
+		return b.String()
+	case nil:
+		return ""
+	}
+	b, _ := json.Marshal(v)
+	return string(b)
 }
 
 func encoded(args object) string {
@@ -217,15 +280,29 @@ type responses struct{}
 
 func (responses) tools(q object) map[string]tool {
 	all := map[string]tool{}
+	add := func(namespace string) func(object) {
+		prefix := ""
+		if namespace != "" {
+			prefix = namespace + "__"
+		}
+		return func(t object) {
+			if name, ok := t["name"].(string); ok && t["type"] == "function" {
+				all[prefix+name] = tool{name, namespace, properties(t["parameters"])}
+			}
+		}
+	}
+	each(q["tools"], add(""))
 	each(q["tools"], func(t object) {
-		if name, ok := t["name"].(string); ok && t["type"] == "function" {
-			all[name] = tool{properties(t["parameters"])}
+		if name, ok := t["name"].(string); ok && t["type"] == "namespace" {
+			each(t["tools"], add(name))
 		}
 	})
 	return all
 }
 
-func (responses) called(q object) bool { return holds(q["input"], "type", "function_call_output") }
+func (responses) results(q object) []string {
+	return collect(q["input"], "type", "function_call_output", "output")
+}
 
 func (f responses) say(w *writer, text string) {
 	f.send(w, object{
@@ -234,11 +311,15 @@ func (f responses) say(w *writer, text string) {
 	}, text)
 }
 
-func (f responses) call(w *writer, name string, args object) {
-	f.send(w, object{
-		"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": name,
+func (f responses) call(w *writer, t tool, args object) {
+	item := object{
+		"type": "function_call", "id": "fc_" + t.name, "call_id": "call_" + t.name, "name": t.name,
 		"arguments": encoded(args), "status": "completed",
-	}, "")
+	}
+	if t.namespace != "" {
+		item["namespace"] = t.namespace
+	}
+	f.send(w, item, "")
 }
 
 func (responses) send(w *writer, item object, text string) {
@@ -275,22 +356,22 @@ func (chat) tools(q object) map[string]tool {
 	each(q["tools"], func(t object) {
 		f, _ := t["function"].(object)
 		if name, ok := f["name"].(string); ok {
-			all[name] = tool{properties(f["parameters"])}
+			all[name] = tool{name: name, properties: properties(f["parameters"])}
 		}
 	})
 	return all
 }
 
-func (chat) called(q object) bool { return holds(q["messages"], "role", "tool") }
+func (chat) results(q object) []string { return collect(q["messages"], "role", "tool", "content") }
 
 func (f chat) say(w *writer, text string) {
 	f.send(w, object{"role": "assistant", "content": text}, "stop")
 }
 
-func (f chat) call(w *writer, name string, args object) {
+func (f chat) call(w *writer, t tool, args object) {
 	f.send(w, object{"role": "assistant", "content": nil, "tool_calls": list{object{
-		"index": 0, "id": "call_1", "type": "function",
-		"function": object{"name": name, "arguments": encoded(args)},
+		"index": 0, "id": "call_" + t.name, "type": "function",
+		"function": object{"name": t.name, "arguments": encoded(args)},
 	}}}, "tool_calls")
 }
 
@@ -318,22 +399,24 @@ func (messages) tools(q object) map[string]tool {
 	all := map[string]tool{}
 	each(q["tools"], func(t object) {
 		if name, ok := t["name"].(string); ok {
-			all[name] = tool{properties(t["input_schema"])}
+			all[name] = tool{name: name, properties: properties(t["input_schema"])}
 		}
 	})
 	return all
 }
 
-func (messages) called(q object) bool { return holds(q["messages"], "type", "tool_result") }
+func (messages) results(q object) []string {
+	return collect(q["messages"], "type", "tool_result", "content")
+}
 
 func (f messages) say(w *writer, text string) {
 	f.send(w, object{"type": "text", "text": text}, object{"type": "text", "text": ""},
 		object{"type": "text_delta", "text": text}, "end_turn")
 }
 
-func (f messages) call(w *writer, name string, args object) {
+func (f messages) call(w *writer, t tool, args object) {
 	block := func(args object) object {
-		return object{"type": "tool_use", "id": "toolu_1", "name": name, "input": args}
+		return object{"type": "tool_use", "id": "toolu_" + t.name, "name": t.name, "input": args}
 	}
 	f.send(w, block(args), block(object{}),
 		object{"type": "input_json_delta", "partial_json": encoded(args)}, "tool_use")
@@ -376,22 +459,28 @@ func (gemini) tools(q object) map[string]tool {
 				schema = f["parameters"]
 			}
 			if name, ok := f["name"].(string); ok {
-				all[name] = tool{properties(schema)}
+				all[name] = tool{name: name, properties: properties(schema)}
 			}
 		})
 	})
 	return all
 }
 
-func (gemini) called(q object) bool {
-	b, _ := json.Marshal(q["contents"])
-	return strings.Contains(string(b), `"functionResponse"`)
+func (gemini) results(q object) (all []string) {
+	each(q["contents"], func(c object) {
+		each(c["parts"], func(p object) {
+			if r, ok := p["functionResponse"].(object); ok {
+				all = append(all, text(r["response"]))
+			}
+		})
+	})
+	return all
 }
 
 func (f gemini) say(w *writer, text string) { f.send(w, object{"text": text}) }
 
-func (f gemini) call(w *writer, name string, args object) {
-	f.send(w, object{"functionCall": object{"name": name, "args": args}})
+func (f gemini) call(w *writer, t tool, args object) {
+	f.send(w, object{"functionCall": object{"name": t.name, "args": args}})
 }
 
 func (gemini) send(w *writer, part object) {
