@@ -185,6 +185,8 @@ uninstall:
 	for f in scripts/substrate-*; do rm -f $(bindir)/"$$(basename "$$f")"; done
 	for f in man/*.[1-9]; do rm -f $(mandir)/man$${f##*.}/"$$(basename "$$f")"; done
 	rm -f $(libexecdir)/gum
+	for f in scripts/recipes/*; do rm -f $(libexecdir)/recipes/"$$(basename "$$f")"; done
+	rmdir $(libexecdir)/recipes 2>/dev/null || true
 	rmdir $(libexecdir) 2>/dev/null || true
 	@if [ ! -e $(bindir)/substrate ]; then :; \
 	elif grep -q '$(MARKER)' $(bindir)/substrate; then echo rm $(bindir)/substrate; rm $(bindir)/substrate; \
