@@ -113,6 +113,9 @@ func (r Rooms) Wait(ctx context.Context, key store.Key, who string) (record.Room
 			return last, within(key, err)
 		}
 		head, err := r.Store.Head(ctx, key)
+		if last.Thread != "" && (fault.Is(err, fault.Corrupt) || fault.Is(err, fault.Busy)) {
+			continue // an editor is just saving, say; it is looked at again
+		}
 		if err != nil {
 			return last, within(key, err)
 		}

@@ -3,6 +3,7 @@ package room_test
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
@@ -252,4 +253,40 @@ func TestPostWithin(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	moderate(t, r, key, room.End)
 	all.Wait()
+}
+
+// saving is a store in whose room an editor is just saving: after the first look it
+// cannot be read once.
+type saving struct {
+	store.Store
+	looks int
+}
+
+func (s *saving) Head(ctx context.Context, key store.Key) (store.Head, error) {
+	if s.looks++; s.looks == 2 {
+		return store.Head{}, fault.New(fault.Corrupt, "half of it")
+	}
+	return s.Store.Head(ctx, key)
+}
+
+func (s *saving) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, error] {
+	return func(yield func(store.Key, error) bool) {
+		for yield(key, nil) {
+		}
+	}
+}
+
+func TestWaitOutlastsAHalfSavedConfig(t *testing.T) {
+	r, key := open(t)
+	editor := &saving{Store: r.Store}
+	r.Store = editor
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Wait(ctx, key, "ann"); !fault.Is(err, fault.Timeout) || editor.looks < 3 {
+		t.Errorf("after %d looks: %v", editor.looks, err)
+	}
+	editor.looks = 1 // not readable from the start is an error at once
+	if _, err := r.Wait(t.Context(), key, "ann"); !fault.Is(err, fault.Corrupt) {
+		t.Errorf("got %v", err)
+	}
 }
