@@ -79,7 +79,7 @@ func (m *bench) starts() {
 	m.progress("start of each program")
 	l := m.measure(bareName, -1, 50, floor{}, m.bare)
 	l.Note = "2 ms in the document"
-	progs, err := filepath.Glob(filepath.Join(m.prog, "substrate-*"))
+	progs, err := filepath.Glob(filepath.Join(root, "cmd", "substrate-*")) // bin holds other things too
 	m.must(err)
 	for _, p := range progs {
 		name := strings.TrimPrefix(filepath.Base(p), "substrate-")
