@@ -36,6 +36,23 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
+// whom returns the agents whose turns are to be taken.
+func whom(c *tool.Call, machine home.Home, names []string, every, offers bool) ([]string, error) {
+	switch {
+	case every == (len(names) == 1):
+		return nil, c.Misuse("name one agent, or --all")
+	case every && offers:
+		return nil, c.Misuse("offers are for one agent: name it")
+	case !every:
+		return names, nil
+	}
+	names, err := machine.Agents()
+	if err == nil && len(names) == 0 {
+		err = c.Misuse("no agents in %s/agents.yaml", machine.Dir())
+	}
+	return names, err
+}
+
 // attendance is one run of the program.
 type attendance struct {
 	c       *tool.Call

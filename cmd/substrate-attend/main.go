@@ -43,23 +43,12 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	if *every == (len(names) == 1) {
-		return c.Misuse("name one agent, or --all")
-	}
 	machine, err := home.Open()
+	if err == nil {
+		names, err = whom(c, machine, names, *every, *spot == "-")
+	}
 	if err != nil {
 		return err
-	}
-	if *every && *spot == "-" {
-		return c.Misuse("offers are for one agent: name it")
-	}
-	if *every {
-		if names, err = machine.Agents(); err != nil {
-			return err
-		}
-		if len(names) == 0 {
-			return c.Misuse("no agents in %s/agents.yaml", machine.Dir())
-		}
 	}
 	ctx, stop := tool.Interruptible()
 	defer stop()

@@ -62,17 +62,3 @@ func run(c *tool.Call) error {
 	}
 	return nil
 }
-
-// describe says what would be done.
-func describe(c *tool.Call, client clients.Client, file string, command []string) error {
-	if command == nil {
-		c.Notice("--write takes %q out of %s", clients.EntryName, file)
-		return nil
-	}
-	snippet, err := client.Snippet(command)
-	if err != nil {
-		return err
-	}
-	c.Notice("add this to %s, or run this again with --write:", file)
-	return c.Printf("%s", snippet)
-}

@@ -5,10 +5,7 @@ import (
 	"context"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/room"
-	"github.com/substrate-tools/substrate/lib/store"
 	"github.com/substrate-tools/substrate/lib/tool"
-	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
 const usage = `usage: substrate-read [ROOM] [--tail N | --last N | --from LINE] [--from-entry E] [--through-entry E]
@@ -41,21 +38,7 @@ func run(c *tool.Call) error {
 		return err
 	}
 	ctx := context.Background()
-	show := func(d *door.Door, key store.Key, part store.Part) error {
-		rd, err := d.Read(ctx, key, part, *limit)
-		switch {
-		case err != nil:
-			return err
-		case *text:
-			err = transcript.WriteText(c.TextWriter(), rd.Entries(), rd.First())
-		default:
-			err = tool.PrintAll(c, rd.Entries(), func(e transcript.Entry) any { return room.Entry(key, e) })
-		}
-		if err != nil || !*meta {
-			return err
-		}
-		return c.Aside(*text, rd.Window())
-	}
+	show := shower(ctx, c, *text, *meta, *limit)
 	if tool.Records(operands) {
 		if err := c.Without("-", "last", "from", "tail", "from-entry", "through-entry"); err != nil {
 			return err
