@@ -9,7 +9,8 @@
 //	jsonl FILE             every line of FILE is a JSON object whose first key is "type"
 //	absent PATH...         nothing is there, not even a dangling link; * and ? match as in a shell
 //
-// FILE may be stdout or stderr. The condition [root] holds for the user who may read and write everything.
+// FILE may be stdout or stderr. The condition [root] holds for the user who may read and write everything, [mounts] where
+// a file system may be mounted.
 // "go test ./cmd -update" rewrites the files that cmp compares with inside the scripts.
 package cmd_test
 
@@ -114,8 +115,11 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:      *update,
 		Setup:              setup,
 		Condition: func(cond string) (bool, error) {
-			if cond == "root" {
+			switch cond {
+			case "root":
 				return os.Geteuid() == 0, nil
+			case "mounts": // where we may mount, in a namespace of our own
+				return exec.Command("unshare", "-m", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -62,8 +62,10 @@ type attendance struct {
 	mu      sync.Mutex // over what several agents print
 }
 
-func (a *attendance) attendee(name string) *attend.Attendee {
-	return &attend.Attendee{
+// attendee returns who takes the turns of an agent, the only one on this machine
+// for as long as Keep is open.
+func (a *attendance) attendee(name string) (*attend.Attendee, error) {
+	who := &attend.Attendee{
 		Name: name, Machine: a.machine, Adjust: a.adjust, Chatter: a.c.Chatter(),
 		Ran: func(r record.Run) error {
 			a.mu.Lock()
@@ -76,20 +78,20 @@ func (a *attendance) attendee(name string) *attend.Attendee {
 			a.c.Warn(err)
 		},
 	}
+	err := who.Check()
+	if err == nil {
+		who.Keep, err = a.machine.Only(name)
+	}
+	return who, err
 }
 
 // offers takes a turn on each offer that standard input brings.
 func (a *attendance) offers(ctx context.Context, name string, flags door.Flags) error {
-	who := a.attendee(name)
-	if err := who.Check(); err != nil {
-		return err
-	}
-	only, err := a.machine.Only(name)
+	who, err := a.attendee(name)
 	if err != nil {
 		return err
 	}
-	defer only.Close()
-	who.Keep = only
+	defer who.Keep.Close()
 	return a.c.Each("offer", door.NewStream(ctx, flags).Turn(func(d *door.Door, o record.Offer) (any, error) {
 		if o.For != name {
 			return nil, fault.New(fault.BadInput, "offer is for %q, not for %q", o.For, name)
@@ -122,16 +124,11 @@ func (a *attendance) serve(ctx context.Context, names []string, q door.Query) er
 
 // one takes the turns of one agent.
 func (a *attendance) one(ctx context.Context, name string, q door.Query) error {
-	who := a.attendee(name)
-	if err := who.Check(); err != nil {
-		return err
-	}
-	only, err := a.machine.Only(name)
+	who, err := a.attendee(name)
 	if err != nil {
 		return err
 	}
-	defer only.Close()
-	who.Keep = only
+	defer who.Keep.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	q.For = name

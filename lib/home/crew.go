@@ -2,14 +2,12 @@ package home
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/name"
 	"github.com/substrate-tools/substrate/lib/store"
-	"github.com/substrate-tools/substrate/lib/yamldoc"
 )
 
 // Identity returns the name that the person at this machine has given, "" when
@@ -28,16 +26,6 @@ func (h Home) Identity() (string, error) {
 		err = name.Check("participant", who)
 	}
 	return who, err
-}
-
-// SetIdentity remembers the name of the person at this machine.
-func (h Home) SetIdentity(ctx context.Context, who string) error {
-	if err := name.Check("participant", who); err != nil {
-		return err
-	}
-	return h.change(ctx, "identity.yaml", func(doc *yamldoc.Doc) error {
-		return doc.SetString(who, "name")
-	})
 }
 
 // Crew returns the participants that new spaces are seeded with. bad says of each

@@ -9,21 +9,15 @@ import (
 	"github.com/substrate-tools/substrate/lib/store"
 )
 
-func TestIdentityIsRememberedAsItWasGiven(t *testing.T) {
-	h := machine(t, map[string]string{"identity.yaml": "# me\nname: dan\nmore: 1\n"})
-	for _, who := range []string{"ann", "no", "0123", "team/dan"} {
-		if err := h.SetIdentity(t.Context(), who); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := h.Identity(); got != who || err != nil {
-			t.Errorf("got %q, %v", got, err)
+func TestIdentityIsTheNameAsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"# me\nname: dan\nmore: 1\n": "dan", "name: no\n": "no", "name: 0123\n": "0123", "name: \"team/dan\"\n": "team/dan", "more: 1\n": "",
+	} {
+		h := machine(t, map[string]string{"identity.yaml": text})
+		if got, err := h.Identity(); got != want || err != nil {
+			t.Errorf("%q: got %q, %v", text, got, err)
 		}
 	}
-	holds(t, h, "identity.yaml", "# me\nname: \"team/dan\"\nmore: 1\n")
-	if err := h.SetIdentity(t.Context(), "Dan"); !fault.Is(err, fault.InvalidName) {
-		t.Errorf("got %v", err)
-	}
-	holds(t, h, "identity.yaml", "# me\nname: \"team/dan\"\nmore: 1\n")
 }
 
 func TestABadIdentityIsAnError(t *testing.T) {

@@ -83,7 +83,7 @@ func TestReadingMakesNothing(t *testing.T) {
 	if _, err := os.Lstat(dir); err == nil {
 		t.Error("the directory was made")
 	}
-	if err := h.SetIdentity(t.Context(), "dan"); err != nil {
+	if err := h.SetCursor(t.Context(), "dan", "/p", "design", home.Cursor{}); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(dir); err != nil || info.Mode().Perm() != 0o700 {
