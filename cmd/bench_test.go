@@ -56,9 +56,9 @@ func BenchmarkSubstrate(b *testing.B) {
 	m.wakes()
 	m.watcher()
 	m.mcp()
+	m.http()
 	m.crowd()
 	m.many()
-	m.later()
 }
 
 func begun(b *testing.B) *bench {

@@ -53,22 +53,24 @@ const manyRooms = 5000
 
 // peers quotes design/performance.md: the existing single-binary implementation, measured there and then.
 var peers = map[string]map[int]string{
-	postRow:    {10: "40 ms", 1000: "42 ms", 10_000: "59 ms", 100_000: "330 ms"},
-	loopRow:    {0: "7.1 ms (140/s)", 1000: "10.8 ms (93/s)", 10_000: "33 ms (30/s)"},
-	oneRoomRow: {8: "7.0 ms (143/s)"},
-	manyRow:    {8: "3.0 ms (338/s)"},
-	linesRow:   {10: "40 ms", 1000: "87 ms", 10_000: "390 ms", 100_000: "3400 ms"},
-	fullRow:    {10_000: "340 ms", 100_000: "3800 ms"},
-	checkRow:   {10: "1.1 ms", 1000: "33 ms", 10_000: "273 ms"},
-	tailMCPRow: {10: "1.0 ms", 1000: "32 ms", 10_000: "278 ms"},
-	turnRow:    {10: "26 ms", 1000: "72 ms", 10_000: "500 ms"},
-	watchRow:   {10: "10 ms", 1000: "12 ms", 10_000: "45 ms"},
-	aloneRow:   {10_000: "28 ms"},
-	crowdRow:   {10_000: "843 ms"},
-	someRow:    {10_000: "12.6 ms", 100_000: "121 ms"},
-	plainRow:   {10_000: "255 ms", 100_000: "2690 ms"},
-	statRow:    {10: "0.003 ms"},
-	"start":    {-1: "33 ms"},
+	postRow:      {10: "40 ms", 1000: "42 ms", 10_000: "59 ms", 100_000: "330 ms"},
+	loopRow:      {0: "7.1 ms (140/s)", 1000: "10.8 ms (93/s)", 10_000: "33 ms (30/s)"},
+	oneRoomRow:   {8: "7.0 ms (143/s)"},
+	manyRow:      {8: "3.0 ms (338/s)"},
+	linesRow:     {10: "40 ms", 1000: "87 ms", 10_000: "390 ms", 100_000: "3400 ms"},
+	fullRow:      {10_000: "340 ms", 100_000: "3800 ms"},
+	checkRow:     {10: "1.1 ms", 1000: "33 ms", 10_000: "273 ms"},
+	tailMCPRow:   {10: "1.0 ms", 1000: "32 ms", 10_000: "278 ms"},
+	turnRow:      {10: "26 ms", 1000: "72 ms", 10_000: "500 ms"},
+	httpRow:      {1000: "36 ms (28/s)"},
+	httpEightRow: {1000: "24 ms (42/s)"},
+	watchRow:     {10: "10 ms", 1000: "12 ms", 10_000: "45 ms"},
+	aloneRow:     {10_000: "28 ms"},
+	crowdRow:     {10_000: "843 ms"},
+	someRow:      {10_000: "12.6 ms", 100_000: "121 ms"},
+	plainRow:     {10_000: "255 ms", 100_000: "2690 ms"},
+	statRow:      {10: "0.003 ms"},
+	"start":      {-1: "33 ms"},
 }
 
 // peerPeaks are MiB, of a tail.
@@ -289,14 +291,5 @@ func (m *bench) readers(room, space string) (stop func()) {
 			syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 			c.Wait()
 		}
-	}
-}
-
-// later names the rows of the document that wait for a program.
-func (m *bench) later() {
-	for _, l := range []struct{ work, peer, why string }{
-		{"HTTP read, 1k room, tail, 1 / 8 connections", "28 / 42 a second", "no client for the gateway in here yet"},
-	} {
-		m.lines = append(m.lines, &line{Work: l.work, Size: -1, Peer: l.peer, Note: "not measured: " + l.why})
 	}
 }

@@ -124,11 +124,12 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus,
-			"mask":   cmdMask,
-			"lines":  cmdLines,
-			"jsonl":  cmdJSONL,
-			"absent": cmdAbsent,
+			"status":      cmdStatus,
+			"mask":        cmdMask,
+			"lines":       cmdLines,
+			"jsonl":       cmdJSONL,
+			"absent":      cmdAbsent,
+			"certificate": cmdCertificate,
 		},
 	})
 }

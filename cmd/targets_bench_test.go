@@ -82,7 +82,9 @@ func over10(l *line) float64 {
 }
 
 // exempt are the programs that bring a protocol's library along.
-func exempt(name string) bool { return strings.HasPrefix(name, "mcp") || name == "proxy" }
+func exempt(name string) bool {
+	return strings.HasPrefix(name, "mcp") || name == "proxy" || name == "carry"
+}
 
 // flat is how much more than the smallest room the largest may take where it should take the same.
 const flat = 1.5

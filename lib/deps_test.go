@@ -24,11 +24,11 @@ var (
 	base = []string{"fault", "name", "stamp", "record", "disk", "yamldoc", "wake", "tool"}
 
 	rooms = []string{
-		"floor", "transcript", "store", "store/storetest", "room", "index", "files", "home", "door", "export", "attend", "clients",
-		"gateway", "mcpserver", "remote",
+		"floor", "transcript", "store", "store/storetest", "room", "index", "files", "keyring", "home", "remote", "door", "export",
+		"attend", "clients", "carrier", "gateway", "courier", "page", "mcpserver",
 	}
 
-	bodies = []string{"body", "preset", "notice", "mail", "alarm", "control", "runner"}
+	bodies = []string{"body", "preset", "prompt", "notice", "mail", "alarm", "control", "runner"}
 )
 
 // outside names, for each outside module, the packages that import it: one, so that replacing it is one
@@ -40,6 +40,9 @@ var outside = map[string][]string{
 	"github.com/fsnotify/fsnotify":           {"wake"},
 	"github.com/peterbourgon/ff/v3":          {"tool"},
 	"github.com/modelcontextprotocol/go-sdk": {"mcpserver"},
+	"github.com/yuin/goldmark":               {"page"},
+	"golang.org/x/time":                      {"gateway"},
+	"github.com/tailscale/hujson":            {"preset"},
 }
 
 // behind lists what an outside module brings into our programs with it. Together with outside this is
@@ -47,13 +50,15 @@ var outside = map[string][]string{
 var behind = map[string][]string{
 	"github.com/modelcontextprotocol/go-sdk": {
 		"github.com/google/jsonschema-go", "github.com/segmentio/asm", "github.com/segmentio/encoding",
-		"github.com/yosida95/uritemplate/v3", "golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/time",
+		"github.com/yosida95/uritemplate/v3", "golang.org/x/oauth2", "golang.org/x/sync",
 	},
 }
 
 // testOnly are the modules that only _test.go files import. Tests may import any module of outside too: a
 // test of locks plays the other writer.
-var testOnly = []string{"github.com/rogpeppe/go-internal", "pgregory.net/rapid"}
+var testOnly = []string{
+	"github.com/rogpeppe/go-internal", "pgregory.net/rapid", "github.com/santhosh-tekuri/jsonschema/v6",
+}
 
 // reserved names are used by one package each, in lib and in cmd; test files are free.
 var reserved = map[string]string{

@@ -11,12 +11,17 @@ import (
 
 const usage = `usage: substrate-join NAME... --kind human|agent|other [--space DIR] [--text]
        substrate-join - [--kind human|agent|other] [--space DIR]
+       substrate-join --packet FILE [--label LABEL] [--text]
 
 Register participants in a space, all or none. Somebody who is registered as the
 same kind already stays so. With - in place of names, participant records are
-read from standard input, one change for each.
+read from standard input, one change for each. With --packet, keep the key that
+the host of a space on another machine made with substrate-key: from then on every
+program for rooms works there, with --space URL.
 
   --kind KIND      human, agent or other; for records, where they name none
+  --packet FILE    join the space on another machine that FILE leads to
+  --label LABEL    what this machine calls that space (default: what its host does)
 
 substrate-join claude codex --kind agent
 `
@@ -25,9 +30,22 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	kind, space, wait, text := c.Flags.String("kind", "", ""), c.Space(), c.LockTimeout(), c.Text()
-	names, err := c.Parse(1, -1)
+	packet, label := c.Flags.String("packet", "", ""), c.Flags.String("label", "", "")
+	names, err := c.Parse(0, -1)
 	if err != nil {
 		return err
+	}
+	switch {
+	case *packet != "" && len(names) > 0:
+		return c.Misuse("names to register here, or a packet to join with")
+	case *packet != "":
+		p, err := door.JoinRemote(context.Background(), *packet, *label)
+		if err != nil {
+			return err
+		}
+		return c.Show(*text, p)
+	case len(names) == 0:
+		return c.Misuse("operand missing")
 	}
 	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait}
 	if tool.Records(names) {
@@ -48,10 +66,8 @@ func run(c *tool.Call) error {
 		members = append(members, store.Member{Name: name, Kind: *kind})
 	}
 	joined, err := d.Join(ctx, members...)
-	for _, p := range joined {
-		if err := c.Show(*text, p); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	return tool.ShowAll(c, *text, joined)
 }

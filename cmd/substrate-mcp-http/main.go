@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/keyring"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -39,13 +40,13 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	var keys []mcpserver.Key
+	var keys *keyring.Ring
 	if *file != "" {
-		if keys, err = mcpserver.ReadKeys(*file); err != nil {
+		if keys, err = keyring.Read(*file); err != nil {
 			return err
 		}
 	}
-	l, where, err := mcpserver.Listen(append(address, "127.0.0.1:0")[0], *anywhere, len(keys) > 0)
+	l, where, err := mcpserver.Listen(append(address, "127.0.0.1:0")[0], *anywhere, keys != nil)
 	if err != nil {
 		return err
 	}

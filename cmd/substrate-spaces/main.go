@@ -3,17 +3,21 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
 const usage = `usage: substrate-spaces list [--text]
+       substrate-spaces show [DIR] [--text]
        substrate-spaces add [DIR] [--label LABEL] [--text]
-       substrate-spaces remove LABEL|DIR [--text]
+       substrate-spaces remove LABEL|DIR|URL [--text]
 
-Keep this machine's registry of spaces, which -A goes by. Removing a space from
-it leaves the space itself alone.
+Keep this machine's registry of spaces, which -A goes by; spaces on other machines
+are there once they were joined. Removing one leaves the space itself alone. show
+tells of the space at DIR, or of the nearest upward from here, registered or not.
 
   --label LABEL    what this machine calls it (default: made from DIR's name)
 
@@ -29,36 +33,40 @@ func run(c *tool.Call) error {
 		return err
 	}
 	ctx := context.Background()
+	var space record.Space
 	switch op := operands[0]; {
 	case op == "list" && len(operands) == 1:
-		doors, bad, err := door.All()
-		for _, b := range bad {
-			c.Warn(b)
-		}
-		if err != nil {
-			return err
-		}
-		for _, d := range doors {
-			space, err := d.Space(ctx)
-			if err != nil {
-				c.Fail(err)
-			} else if err := c.Show(*text, space); err != nil {
-				return err
-			}
-		}
-		return nil
+		return list(ctx, c, *text)
+	case op == "show":
+		space, err = door.Show(ctx, append(operands, os.Getenv("SUBSTRATE_SPACE"))[1])
 	case op == "add":
-		space, err := door.Add(ctx, append(operands, ".")[1], *label)
-		if err != nil {
-			return err
-		}
-		return c.Show(*text, space)
+		space, err = door.Add(ctx, append(operands, ".")[1], *label)
 	case op == "remove" && len(operands) == 2:
-		gone, err := door.Remove(ctx, operands[1])
+		space, err = door.Remove(ctx, operands[1])
+	default:
+		return c.Misuse("unknown operation, or an operand too few or too many: %q", operands[0])
+	}
+	if err != nil {
+		return err
+	}
+	return c.Show(*text, space)
+}
+
+func list(ctx context.Context, c *tool.Call, text bool) error {
+	doors, bad, err := door.All()
+	for _, b := range bad {
+		c.Warn(b)
+	}
+	if err != nil {
+		return err
+	}
+	for _, d := range doors {
+		space, err := d.Space(ctx)
 		if err != nil {
+			c.Fail(err)
+		} else if err := c.Show(text, space); err != nil {
 			return err
 		}
-		return c.Show(*text, gone)
 	}
-	return c.Misuse("unknown operation, or an operand too few or too many: %q", operands[0])
+	return nil
 }

@@ -138,6 +138,32 @@ func Replace(path string, data []byte) error {
 	return publish(path, data, (*Staged).Replace)
 }
 
+// ReplaceLike publishes data in place of a file that is there, with its mode and,
+// where that may be given, its owner: there may be secrets in it. Where path is a
+// symbolic link, what it leads to is replaced.
+func ReplaceLike(path string, data []byte) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return err
+	}
+	s, err := stage(filepath.Dir(real), data, func(f *os.File) error {
+		own(f, info)
+		return errors.Join(f.Chmod(info.Mode().Perm()), f.Sync())
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.Replace(real); err != nil {
+		s.Discard()
+		return err
+	}
+	return MakeDurable(filepath.Dir(real))
+}
+
 // Create publishes data under path, whole and durable, or fails with fs.ErrExist.
 func Create(path string, data []byte) error {
 	return publish(path, data, (*Staged).Create)

@@ -1,11 +1,16 @@
 package disk
 
 import (
+	"errors"
 	"io/fs"
 	"syscall"
 )
 
 func renameNew(from, to string) error { return linkNew(from, to) }
+
+const canExchange = false
+
+func exchange(_, _ string) error { return errors.ErrUnsupported }
 
 // Print is what the system notes about a file or directory whenever it changes.
 type Print struct {

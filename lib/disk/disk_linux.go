@@ -23,6 +23,13 @@ func renameNew(from, to string) error {
 	return nil
 }
 
+// exchange lets two files change places in one step.
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}
+
+const canExchange = true
+
 // Print is what the system notes about a file or directory whenever it changes.
 // Equal prints mean that nothing changed between them, but for changes within
 // one tick of the clock; see Fine.

@@ -2,9 +2,16 @@
 
 package disk
 
-import "io/fs"
+import (
+	"errors"
+	"io/fs"
+)
 
 func renameNew(from, to string) error { return linkNew(from, to) }
+
+const canExchange = false
+
+func exchange(_, _ string) error { return errors.ErrUnsupported }
 
 // Print is what the system notes about a file or directory whenever it changes.
 // Here it notes too little: a print is never equal to another, and what was

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -20,3 +21,10 @@ func irregular(err error) bool {
 }
 
 func syncDir(d *os.File) error { return d.Sync() }
+
+// own gives a file the owner of another, where this user may.
+func own(f *os.File, like fs.FileInfo) {
+	if st, ok := like.Sys().(*syscall.Stat_t); ok {
+		f.Chown(int(st.Uid), int(st.Gid))
+	}
+}

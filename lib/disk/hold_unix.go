@@ -4,6 +4,7 @@ package disk
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -29,4 +30,23 @@ func Hold(path string) (*os.File, error) {
 		return nil, ErrHeld
 	}
 	return nil, err
+}
+
+// Held reports whether somebody holds the lock on a file, which need not exist. It
+// makes no file, and two who ask do not find each other; somebody who takes the lock
+// without waiting at that very moment may.
+func Held(path string) (bool, error) {
+	f, _, err := Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close() // which lets go of it
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, nil
+	}
+	return false, err
 }

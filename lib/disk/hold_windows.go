@@ -22,3 +22,16 @@ func Hold(path string) (*os.File, error) {
 	}
 	return os.Open(os.DevNull)
 }
+
+// Held reports whether somebody holds the lock on a file, which need not exist.
+func Held(path string) (bool, error) {
+	if !Exists(path) {
+		return false, nil
+	}
+	lock := flock.New(path)
+	free, err := lock.TryRLock()
+	if free {
+		err = lock.Unlock()
+	}
+	return err == nil && !free, err
+}

@@ -90,7 +90,7 @@ func MakeLock(path string) error {
 }
 
 func unlockable(path string, err error) error {
-	if errors.Is(err, fs.ErrPermission) {
+	if fault.From(err).Code == fault.Denied { // a read-only file system too
 		return err
 	}
 	kind, _ := FileSystem(path)

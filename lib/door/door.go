@@ -3,6 +3,7 @@
 package door
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -42,6 +43,9 @@ func (f Flags) Open() (*Door, error) {
 func Open(space string) (*Door, error) { return Flags{Space: space}.Open() }
 
 func (f Flags) at(dir string) (*Door, error) {
+	if elsewhere(dir) {
+		return f.remote(dir)
+	}
 	root, err := files.Root(dir)
 	if err != nil {
 		return nil, err
@@ -63,8 +67,9 @@ func (f Flags) at(dir string) (*Door, error) {
 	}, nil
 }
 
-// All opens every space in this machine's registry. bad says of each item that
-// was skipped what is wrong with it.
+// All opens every space in this machine's registry, and those on other machines
+// that somebody here has joined. bad says of each item that was skipped what is
+// wrong with it.
 func All() (doors []*Door, bad []error, err error) {
 	machine, err := home.Open()
 	if err != nil {
@@ -80,7 +85,8 @@ func All() (doors []*Door, bad []error, err error) {
 		}
 		doors = append(doors, d)
 	}
-	return doors, bad, err
+	away, worse, lost := remotes(machine)
+	return append(doors, away...), append(bad, worse...), cmp.Or(err, lost)
 }
 
 // Key names a room of the space.

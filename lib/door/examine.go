@@ -28,6 +28,10 @@ func Examine(ctx context.Context, q Query, fix bool, wait time.Duration, found f
 		return
 	}
 	for _, d := range doors {
+		if elsewhere(d.Root) {
+			found(away(ctx, d))
+			continue
+		}
 		if d.Label(d.Root) == "" {
 			say("warn", "registry", "this machine does not list the space "+d.Root, "substrate-spaces add "+record.Shell(d.Root))
 		}

@@ -65,28 +65,6 @@ func (d *Door) Framed(ctx context.Context, o record.Offer) (string, error) {
 	return text.String(), nil
 }
 
-// WriteManifest writes the manifest of a room as it is now.
-func (d *Door) WriteManifest(ctx context.Context, w io.Writer, key store.Key) error {
-	view, err := d.Store.Read(ctx, key, store.Part{})
-	if err != nil {
-		return err
-	}
-	// The totals stand before the entries, and an entry that was edited by hand
-	// is noticed only when it is come to: so all are looked at first.
-	s := transcript.Summary{Thread: key.Room, ThreadVersion: view.Head.Version}
-	var all []transcript.Entry
-	for e, err := range view.Entries {
-		if err != nil {
-			return err
-		}
-		all = append(all, e)
-		s.TotalLines = e.EndLine()
-	}
-	s.VisibleEntries = len(all)
-	s.NoOpEntries = s.ThreadVersion - s.VisibleEntries
-	return transcript.WriteManifest(w, s, all)
-}
-
 // Ask defines the flags that say what an offer is to hold.
 func Ask(flags *flag.FlagSet) *room.Ask {
 	var a room.Ask

@@ -82,6 +82,10 @@ func At(spot, space string) (Query, error) {
 		return q, nil // no labels
 	}
 	spaces, _, err := machine.Spaces()
+	away, _, _ := machine.Remotes()
+	for _, r := range away {
+		spaces = append(spaces, home.Space{Label: r.Label, Root: r.Packet.URL})
+	}
 	longest := 0
 	for _, s := range spaces {
 		if room, ok := strings.CutPrefix(spot, s.Label+"/"); ok && len(s.Label) > longest {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -87,11 +88,24 @@ func (d *Door) Space(ctx context.Context) (record.Space, error) {
 	return s, nil
 }
 
+// Show returns the record of a space, registered or not.
+func Show(ctx context.Context, dir string) (record.Space, error) {
+	d, err := Open(dir)
+	if err != nil {
+		return record.Space{}, err
+	}
+	return d.Space(ctx)
+}
+
 // Add registers a space on this machine and returns its record.
 func Add(ctx context.Context, dir, label string) (record.Space, error) {
 	machine, err := home.Open()
 	if err != nil {
 		return record.Space{}, err
+	}
+	if elsewhere(dir) {
+		return record.Space{}, fault.New(fault.Usage, "on another machine: %q", dir).
+			WithHint("substrate-join --packet FILE registers it here")
 	}
 	d, err := Open(dir)
 	if err != nil {
@@ -117,6 +131,9 @@ func Remove(ctx context.Context, labelOrDir string) (record.Space, error) {
 		}
 	}
 	space, err := machine.Remove(ctx, labelOrDir)
+	if fault.Is(err, fault.NotASpace) {
+		space, err = machine.RemoveRemote(ctx, labelOrDir)
+	}
 	if err != nil {
 		return gone, err
 	}

@@ -88,12 +88,18 @@ type merged struct {
 func (m *merged) add(doors []*Door, first bool) {
 	for _, d := range doors {
 		// Two worktrees may share one store by a link: it is one all the same.
-		kept, err := filepath.EvalSymlinks(filepath.Join(d.Root, files.Dir))
-		if err != nil || m.roots[kept] {
+		kept := d.Root
+		if !elsewhere(kept) {
+			var err error
+			if kept, err = filepath.EvalSymlinks(filepath.Join(d.Root, files.Dir)); err != nil {
+				continue
+			}
+		}
+		if m.roots[kept] {
 			continue
 		}
 		m.roots[kept] = true
-		d.Store = &files.Store{Events: m.hub}
+		d.WokenBy(m.hub)
 		keys := []store.Key{d.Key("")}
 		if len(m.q.Rooms) > 0 {
 			keys = nil

@@ -1,25 +1,16 @@
 package mcpserver
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
-	"fmt"
-	"net"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
-	"github.com/substrate-tools/substrate/lib/name"
+	"github.com/substrate-tools/substrate/lib/gateway"
+	"github.com/substrate-tools/substrate/lib/keyring"
 )
 
 // stateless is the first version of the protocol without sessions. Its clients and
@@ -27,58 +18,10 @@ import (
 // without them older clients hear of no updates.
 const stateless = "2026-07-28"
 
-// Key is a participant's, of which only the hash is kept.
-type Key struct {
-	Name string
-	Hash [sha256.Size]byte
-}
-
-// ReadKeys reads a file of keys: lines of a participant's name and the SHA-256 of
-// his key in hex.
-func ReadKeys(path string) (keys []Key, err error) {
-	data, err := disk.ReadFile(path, 1<<20)
-	if err != nil {
-		return nil, fault.New(fault.BadInput, "%w", err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(data))
-	for n := 1; lines.Scan(); n++ {
-		fields := strings.Fields(lines.Text())
-		if len(fields) == 0 || strings.HasPrefix(fields[0], "#") {
-			continue
-		}
-		k := Key{Name: fields[0]}
-		if err := name.Check("participant", k.Name); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
-		}
-		sum, err := hex.DecodeString(fields[len(fields)-1])
-		if len(fields) != 2 || err != nil || len(sum) != len(k.Hash) {
-			return nil, fault.New(fault.BadInput, "%s:%d: not a name and the SHA-256 of a key in hex", path, n).
-				WithHint("printf %%s \"$KEY\" | sha256sum")
-		}
-		copy(k.Hash[:], sum)
-		keys = append(keys, k)
-	}
-	if len(keys) == 0 && lines.Err() == nil {
-		return nil, fault.New(fault.BadInput, "no key in %q", path)
-	}
-	return keys, lines.Err()
-}
-
-// owner returns whose key it is. Every hash is looked at, whichever fits.
-func owner(keys []Key, key string) (who string) {
-	sum := sha256.Sum256([]byte(key))
-	for _, k := range keys {
-		if subtle.ConstantTimeCompare(sum[:], k.Hash[:]) == 1 {
-			who = k.Name
-		}
-	}
-	return who
-}
-
-// Handler serves both eras of the protocol over HTTP. With keys, a client must have
-// one and acts as its owner. local says that only this machine is to be served, and
+// Handler serves both eras of the protocol over HTTP. With keys (nil: none), a
+// client must have one and acts as its owner. local says that only this machine is to be served, and
 // then no other name of it is answered to.
-func (s *Server) Handler(keys []Key, local bool) http.Handler {
+func (s *Server) Handler(keys *keyring.Ring, local bool) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s.mcp }
 	options := mcp.StreamableHTTPOptions{MaxRequestBodyBytes: maxLine, SessionTimeout: 10 * time.Minute}
 	old := mcp.NewStreamableHTTPHandler(get, &options)
@@ -91,9 +34,9 @@ func (s *Server) Handler(keys []Key, local bool) http.Handler {
 		}
 		old.ServeHTTP(w, r)
 	})
-	if len(keys) > 0 {
+	if keys != nil {
 		verify := func(_ context.Context, token string, _ *http.Request) (*auth.TokenInfo, error) {
-			who := owner(keys, token)
+			who := keys.Owner(token, keyring.Standing, time.Now())
 			if who == "" {
 				return nil, auth.ErrInvalidToken
 			}
@@ -104,42 +47,16 @@ func (s *Server) Handler(keys []Key, local bool) http.Handler {
 	return guard(h, local)
 }
 
-// guard keeps web pages out: a browser says where a request comes from, and asks
-// for the name it was given, which a page may have pointed here.
+// guard keeps web pages out.
 func guard(h http.Handler, local bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if local && !loopback(r.Host) {
-			http.Error(w, "this server is asked for by a loopback name only", http.StatusForbidden)
+		if err := gateway.Guard(r, local); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
 			return
-		}
-		if origin := r.Header.Get("Origin"); origin != "" {
-			from, err := url.Parse(origin)
-			if err != nil || from.Host != r.Host && !(local && loopback(from.Host)) {
-				http.Error(w, "another origin", http.StatusForbidden)
-				return
-			}
 		}
 		h.ServeHTTP(w, r)
 	})
 }
-
-func loopback(host string) bool {
-	if bare, _, err := net.SplitHostPort(host); err == nil {
-		host = bare
-	}
-	host = strings.Trim(host, "[]")
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
-// Listening says where a server is reached.
-type Listening struct {
-	Type string `json:"type"` // "listening"
-	URL  string `json:"url"`
-}
-
-// Text says so to people.
-func (l Listening) Text() string { return "listening on " + l.URL }
 
 // TrustBoundary is what whoever opens a server to others is told.
 const TrustBoundary = "served beyond this machine: whoever has a key reads every room of the served spaces " +
@@ -147,34 +64,22 @@ const TrustBoundary = "served beyond this machine: whoever has a key reads every
 
 // Listen opens a socket. An address that others reach is refused unless anywhere is
 // said, and then keys are needed.
-func Listen(address string, anywhere, keyed bool) (net.Listener, Listening, error) {
-	host, _, err := net.SplitHostPort(address)
-	switch {
-	case err != nil:
-		return nil, Listening{}, fault.New(fault.Usage, "not an address: %q", address).WithHint("for example 127.0.0.1:0")
-	case !loopback(host) && !anywhere:
-		return nil, Listening{}, fault.New(fault.Usage, "not a loopback address: %q", address).
-			WithHint("--listen-anywhere serves it all the same, with --keys")
-	case anywhere && !keyed:
-		return nil, Listening{}, fault.New(fault.Usage, "nobody is served beyond this machine without a key").
+func Listen(address string, anywhere, keyed bool) (*gateway.Listener, gateway.Listening, error) {
+	if anywhere && !keyed {
+		return nil, gateway.Listening{}, fault.New(fault.Usage, "nobody is served beyond this machine without a key").
 			WithHint("give --keys FILE")
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := gateway.Listen(gateway.Place{Address: address, Anywhere: anywhere, Encrypted: true})
 	if err != nil {
-		return nil, Listening{}, err
+		return nil, gateway.Listening{}, err
 	}
-	return l, Listening{"listening", "http://" + l.Addr().String() + "/mcp"}, nil
+	return l, gateway.Listening{Type: "listening", URL: l.URL() + "/mcp"}, nil
 }
 
+// connections is how many a server has at a time.
+const connections = 1024
+
 // ServeHTTP serves a listener until ctx ends.
-func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, h http.Handler) error {
-	web := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
-	stop := context.AfterFunc(ctx, func() { web.Close() })
-	defer stop()
-	if err := web.Serve(l); err != http.ErrServerClosed {
-		return err
-	}
-	return nil
+func (s *Server) ServeHTTP(ctx context.Context, l *gateway.Listener, h http.Handler) error {
+	return l.Serve(ctx, gateway.Server(h), connections, 0)
 }

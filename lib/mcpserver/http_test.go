@@ -3,7 +3,6 @@ package mcpserver_test
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,13 +17,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/keyring"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/store"
 )
 
 // web serves a space over HTTP.
-func web(t *testing.T, root string, keys []mcpserver.Key) string {
+func web(t *testing.T, root string, keys *keyring.Ring) string {
 	t.Helper()
 	s := mcpserver.New(mcpserver.Config{Spaces: []string{root}, Wait: 10 * time.Second})
 	h := httptest.NewServer(s.Handler(keys, true))
@@ -113,13 +113,27 @@ func subscribe(t *testing.T, cs *mcp.ClientSession, version, uri string) {
 	}
 }
 
-func key(name, secret string) mcpserver.Key {
-	return mcpserver.Key{Name: name, Hash: sha256.Sum256([]byte(secret))}
+// ring returns the keys of names, which are their secrets.
+func ring(t *testing.T, secrets map[string]string) *keyring.Ring {
+	t.Helper()
+	lines := ""
+	for who, secret := range secrets {
+		lines += fmt.Sprintf("%s %x\n", who, sha256.Sum256([]byte(secret)))
+	}
+	file := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := keyring.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }
 
 func TestAKeyIsItsOwner(t *testing.T) {
 	root, _ := space(t)
-	url := web(t, root, []mcpserver.Key{key("ann", "a-secret"), key("ben", "b-secret")})
+	url := web(t, root, ring(t, map[string]string{"ann": "a-secret", "ben": "b-secret"}))
 	for _, wrong := range []string{"", "nonsense", "a-secretx"} {
 		if _, err := dial(t, url, wrong, "2025-11-25", nil); err == nil {
 			t.Errorf("%q was let in", wrong)
@@ -189,21 +203,6 @@ func TestListenIsLoopbackUnlessToldOtherwise(t *testing.T) {
 	defer l.Close()
 	if !strings.HasPrefix(where.URL, "http://127.0.0.1:") {
 		t.Errorf("listens on %s", where.URL)
-	}
-}
-
-func TestReadKeys(t *testing.T) {
-	sum := sha256.Sum256([]byte("s"))
-	good := "ann " + hex.EncodeToString(sum[:]) + "\n"
-	for text, ok := range map[string]bool{
-		"# keys\n\n" + good: true, "": false, "ann\n": false, "ann 00\n": false, "Ann! " + good[4:]: false, good + "ben s\n": false,
-	} {
-		file := filepath.Join(t.TempDir(), "keys")
-		os.WriteFile(file, []byte(text), 0o600)
-		keys, err := mcpserver.ReadKeys(file)
-		if (err == nil) != ok || ok && (len(keys) != 1 || keys[0] != key("ann", "s")) {
-			t.Errorf("%q: %v, %v", text, keys, err)
-		}
 	}
 }
 

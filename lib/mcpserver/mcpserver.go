@@ -24,6 +24,7 @@ type Config struct {
 	Wait    time.Duration
 	Log     func(format string, args ...any) // nil: nothing is logged
 	Frames  bool                             // log every message too
+	Tools   []Tool                           // besides those of rooms
 }
 
 // Server serves rooms to MCP clients, to any number of them.
@@ -60,6 +61,7 @@ func New(c Config) *Server {
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 		})
 	s.addTools()
+	s.addExtra()
 	s.addResources()
 	s.addPrompts()
 	return s

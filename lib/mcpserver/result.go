@@ -48,12 +48,15 @@ func (a answer) result() (*mcp.CallToolResult, error) {
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: says}}, StructuredContent: rec}, nil
 }
 
-// refusal is the result that says why not: the error record of the programs.
+// refusal is what a room says no with, and what to do about it with tools.
 func refusal(f *fault.Error) *mcp.CallToolResult {
-	rec := record.Error{
-		Type: "error", Code: string(f.Code), Message: f.Message, Hint: hint(f),
-		Thread: f.Thread, Current: f.Current, Version: f.Version,
-	}
+	rec := record.ErrorOf(f)
+	rec.Hint = hint(f)
+	return refused(rec)
+}
+
+// refused is the result that says why not: the error record of the programs.
+func refused(rec record.Error) *mcp.CallToolResult {
 	says := "refused: " + record.OneLine(rec.Message)
 	if rec.Current != "" && !strings.Contains(rec.Message, "holds the floor") {
 		says += "; " + record.OneLine(rec.Current) + " holds the floor"

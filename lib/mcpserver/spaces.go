@@ -6,7 +6,6 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/fault"
-	"github.com/substrate-tools/substrate/lib/files"
 )
 
 // doors opens the spaces that are served: those the server was told of, else those
@@ -35,7 +34,7 @@ func (s *Server) doors() (open []*door.Door, err error) {
 		}
 	}
 	for _, d := range open {
-		d.Store = &files.Store{Wait: s.Wait, Events: s.hub}
+		d.WokenBy(s.hub)
 	}
 	return open, nil
 }

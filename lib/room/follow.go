@@ -49,6 +49,9 @@ func (f *Follower) Look(ctx context.Context, r Rooms, key store.Key, begun bool)
 	return &record.Floor{Type: "floor", Event: event, RoomKeys: now}, nil
 }
 
+// Forget makes the next look at a room the first.
+func (f *Follower) Forget(key store.Key) { delete(f.seen, key) }
+
 // changed names what is different, "" when nothing is.
 func changed(before, now record.RoomKeys, known bool) string {
 	switch {

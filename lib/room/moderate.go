@@ -59,9 +59,20 @@ func invite(who string) Act {
 
 // Moderate applies an act to a room and returns its record.
 func (r Rooms) Moderate(ctx context.Context, key store.Key, actor string, act Act) (record.Room, error) {
+	return r.ModerateAt(ctx, key, actor, nil, act)
+}
+
+// ModerateAt is Moderate for a moderator who has seen the room at a version; it
+// refuses with stale when that is not its version now. nil means any.
+func (r Rooms) ModerateAt(
+	ctx context.Context, key store.Key, actor string, version *int, act Act,
+) (record.Room, error) {
 	head, err := r.Store.Update(ctx, key, func(h store.Head) (store.Change, error) {
 		if !h.Exists {
 			return store.Change{}, store.ErrNoRoom
+		}
+		if version != nil && *version != h.Version {
+			return store.Change{}, at(stale(*version, h.Version), h)
 		}
 		members, err := h.Members()
 		if err != nil {
@@ -82,6 +93,11 @@ func (r Rooms) Moderate(ctx context.Context, key store.Key, actor string, act Ac
 // Invite appends somebody to a room's order, and registers him as an agent when
 // the space does not know him.
 func (r Rooms) Invite(ctx context.Context, key store.Key, actor, who string) (record.Room, error) {
+	return r.InviteAt(ctx, key, actor, nil, who)
+}
+
+// InviteAt is to Invite as ModerateAt is to Moderate.
+func (r Rooms) InviteAt(ctx context.Context, key store.Key, actor string, version *int, who string) (record.Room, error) {
 	head, err := r.Store.Head(ctx, key)
 	if err != nil {
 		return record.Room{}, within(key, err)
@@ -90,6 +106,9 @@ func (r Rooms) Invite(ctx context.Context, key store.Key, actor, who string) (re
 	if _, err := head.State.Invite(actor, who); err != nil {
 		return record.Room{}, within(key, at(err, head))
 	}
+	if version != nil && *version != head.Version {
+		return record.Room{}, within(key, at(stale(*version, head.Version), head))
+	}
 	err = r.Known(ctx, key.Space, who)
 	if fault.Is(err, fault.UnknownParticipant) {
 		_, err = r.Store.Register(ctx, key.Space, []store.Member{{Name: who, Kind: "agent"}})
@@ -97,5 +116,5 @@ func (r Rooms) Invite(ctx context.Context, key store.Key, actor, who string) (re
 	if err != nil {
 		return record.Room{}, within(key, err)
 	}
-	return r.Moderate(ctx, key, actor, invite(who))
+	return r.ModerateAt(ctx, key, actor, version, invite(who))
 }

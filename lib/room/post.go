@@ -80,9 +80,7 @@ func (r Rooms) entry(h store.Head, d Draft, body string) (store.Change, error) {
 		return store.Change{}, at(err, h)
 	}
 	if d.Expect != nil && *d.Expect != h.Version {
-		err := fault.New(fault.Stale, "stale version: expected %d, found %d", *d.Expect, h.Version).
-			WithHint("read what is new and post again")
-		return store.Change{}, at(err, h)
+		return store.Change{}, at(stale(*d.Expect, h.Version), h)
 	}
 	if d.To != "" {
 		if next, err = next.HandTo(d.As, d.To); err != nil {
@@ -92,6 +90,34 @@ func (r Rooms) entry(h store.Head, d Draft, body string) (store.Change, error) {
 	t, err := stamp.Next(r.now(), h.LastTime())
 	entry := store.Draft{Time: t, Author: d.As, Pass: transcript.IsPass(body), ID: d.ID, Body: body}
 	return store.Change{State: next, Entry: &entry}, err
+}
+
+func stale(expected, found int) error {
+	return fault.New(fault.Stale, "stale version: expected %d, found %d", expected, found).
+		WithHint("read what is new and try again")
+}
+
+// Receipt returns the receipt of an entry that its author posted with an ID, or
+// refuses with unknown_entry when it is not among his last ones.
+func (r Rooms) Receipt(ctx context.Context, key store.Key, author, id string) (record.Posted, error) {
+	posted := record.Posted{Type: "posted", Root: key.Space, Thread: key.Room, Author: author, Duplicate: true}
+	var found store.Posted
+	_, err := r.Store.Update(ctx, key, func(h store.Head) (c store.Change, err error) {
+		if !h.Exists {
+			return c, store.ErrNoRoom
+		}
+		known := false
+		if found, known, err = h.Posted(author, id); err == nil && known {
+			err = errRepeated
+		} else if err == nil {
+			err = fault.New(fault.UnknownEntry, "no entry of %q with the id %q", author, id)
+		}
+		return c, err
+	})
+	if errors.Is(err, errRepeated) {
+		return receipt(posted, found.Entry, found.Version, found.State), nil
+	}
+	return record.Posted{}, within(key, err)
 }
 
 // at adds where floor and version stand to a refusal.

@@ -69,6 +69,16 @@ func PrintAll[T any](c *Call, all iter.Seq2[T, error], recordOf func(T) any) err
 	return nil
 }
 
+// ShowAll shows records one after the other.
+func ShowAll[T interface{ Text() string }](c *Call, text bool, all []T) error {
+	for _, v := range all {
+		if err := c.Show(text, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Printf writes text for people, made inert.
 func (c *Call) Printf(format string, args ...any) error {
 	return c.write([]byte(Inert(fmt.Sprintf(format, args...))))
@@ -148,7 +158,7 @@ func (c *Call) Each(wanted string, do func(record.Line) (any, error)) error {
 			result, err = do(line)
 		}
 		if err != nil {
-			result = ErrorRecord(c.note(err))
+			result = record.ErrorOf(c.note(err))
 		}
 		if result == nil {
 			continue

@@ -50,7 +50,7 @@ type Call struct {
 // A program does not catch signals: Ctrl-C ends it at once, and whatever it was
 // writing is finished or undone by the next one.
 func Main(usage string, run func(*Call) error) {
-	name, _, _ := strings.Cut(strings.TrimPrefix(usage, "usage: "), " ")
+	name := strings.Fields(usage)[1]
 	c := &Call{
 		Name:  name,
 		Flags: flag.NewFlagSet(name, flag.ContinueOnError),
@@ -108,7 +108,7 @@ func (c *Call) end(err error) int {
 // report says what went wrong, on standard error.
 func (c *Call) report(f *fault.Error) {
 	if c.json {
-		line, _ := record.Encode(ErrorRecord(f))
+		line, _ := record.Encode(record.ErrorOf(f))
 		os.Stderr.Write(line)
 		return
 	}
@@ -137,14 +137,6 @@ func (c *Call) Warn(skipped error) { c.report(fault.From(skipped)) }
 
 // No ends the program with the status of an answer that is no.
 func (c *Call) No() { c.status = cmp.Or(c.status, fault.StatusNo) }
-
-// ErrorRecord returns an error's record.
-func ErrorRecord(f *fault.Error) record.Error {
-	return record.Error{
-		Type: "error", Code: string(f.Code), Message: f.Message, Hint: f.Hint,
-		Thread: f.Thread, Current: f.Current, Version: f.Version,
-	}
-}
 
 // Notice says something to people, on standard error.
 func (c *Call) Notice(format string, args ...any) {
