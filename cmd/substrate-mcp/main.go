@@ -10,7 +10,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-mcp [--name NAME] [--space DIR]... [--lock-timeout D] [--debug]
+const usage = `usage: substrate-mcp [--name NAME] [--space DIR]... [--body DIR] [--lock-timeout D] [--debug]
        substrate-mcp --http ADDRESS [--name NAME] [--space DIR]... [--keys FILE]
                      [--listen-anywhere] [--lock-timeout D] [--debug]
        substrate-mcp --install CLIENT | --uninstall CLIENT [--name NAME] [--space DIR]...
@@ -23,6 +23,7 @@ substrate-mcp-install; their -h explains what only they take.
   --name NAME      who acts when a call names nobody; never guessed
   --space DIR      serve this space, and others so named (default: every space in
                    this machine's registry, read anew at every call)
+  --body DIR       serve the agent's directory DIR too: who calls acts as that agent
   --lock-timeout D how long a lock is waited for (default 10s)
   --debug          log every message too, in this machine's logs/substrate-mcp.log
 
@@ -34,7 +35,7 @@ func main() { tool.Main(usage, run) }
 func run(c *tool.Call) error {
 	name, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
 	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
-	other := siblings(c.Flags)
+	other, dir := siblings(c.Flags), bodyFlag(c)
 	if _, err := c.Parse(0, 0); err != nil {
 		return err
 	}
@@ -45,9 +46,13 @@ func run(c *tool.Call) error {
 	if args != nil {
 		return become(args)
 	}
+	tools, err := bodyTools(*dir, *wait)
+	if err != nil {
+		return err
+	}
 	s := mcpserver.New(mcpserver.Config{
 		Version: tool.Version, Name: *name, Spaces: *spaces, Wait: *wait,
-		Log: mcpserver.Log("substrate-mcp.log"), Frames: *frames,
+		Log: mcpserver.Log("substrate-mcp.log"), Frames: *frames, Tools: tools,
 	})
 	defer s.Close()
 	return s.Serve(context.Background(), c.Stdin, c.Writer())

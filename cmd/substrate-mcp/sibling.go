@@ -26,19 +26,20 @@ func siblings(flags *flag.FlagSet) forms {
 // command returns the command of the program that is meant, nil when it is this one.
 func (f forms) command(c *tool.Call, spaces []string) (args []string, err error) {
 	ours, web, setup := []string{"lock-timeout", "debug"}, []string{"keys", "listen-anywhere"}, []string{"file", "write"}
+	body := []string{"body"}
 	var passed []string
 	switch {
 	case *f.http+*f.install+*f.uninstall == "":
 		return nil, c.Without("this form", append(web, setup...)...)
 	case *f.install+*f.uninstall == "":
 		args, passed = []string{"substrate-mcp-http", *f.http}, append(ours, web...)
-		err = c.Without("--http", setup...)
+		err = c.Without("--http", append(setup, body...)...)
 	case *f.http == "" && (*f.install == "" || *f.uninstall == ""):
 		args, passed = []string{"substrate-mcp-install", *f.install + *f.uninstall}, setup
 		if *f.uninstall != "" {
 			args = append(args, "--remove")
 		}
-		err = c.Without("--install", append(ours, web...)...)
+		err = c.Without("--install", slices.Concat(ours, web, body)...)
 	default:
 		err = c.Misuse("more than one of --http, --install and --uninstall")
 	}
@@ -53,13 +54,18 @@ func (f forms) command(c *tool.Call, spaces []string) (args []string, err error)
 	return args, err
 }
 
+// sibling returns where a program of ours is: beside this one.
+func sibling(program string) (string, error) {
+	self, err := os.Executable()
+	return filepath.Join(filepath.Dir(self), program), err
+}
+
 // become runs a program from our own directory in our place.
 func become(args []string) error {
-	self, err := os.Executable()
+	path, err := sibling(args[0])
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(filepath.Dir(self), args[0])
 	err = syscall.Exec(path, args, os.Environ())
 	return fault.New(fault.Usage, "cannot run %q: %w", path, err).WithHint("run %s yourself", args[0])
 }

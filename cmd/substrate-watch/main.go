@@ -12,7 +12,7 @@ import (
 )
 
 const usage = `usage: substrate-watch [ROOM...] [--for NAME] [--entries [--since E]] [--once] [--timeout D]
-                       [--exec CMD] [--scan D] [-A] [--space DIR] [--text]
+                       [--exec CMD] [--inbox DIR] [--scan D] [-A] [--space DIR] [--text]
 
 Print a line whenever the floor of a room changes, and nothing while none does.
 A line is a state, not an event: several changes in quick succession may show as
@@ -26,6 +26,8 @@ one, and the last line is right.
   --timeout D      end after D; exit 99 if nothing was printed
   --exec CMD       run CMD for each line; never twice at once for a room, and
                    again after a pause when it fails
+  --inbox DIR      put each line into the inbox of the agent whose directory DIR is,
+                   where it wakes him; goes with --for
   --scan D         look at everything every D without being woken (default 15s)
 
 substrate-watch --for claude --exec ./take-a-turn
@@ -37,19 +39,25 @@ func run(c *tool.Call) error {
 	who, entries, since := c.For(), c.Flags.Bool("entries", false, ""), c.Flags.String("since", "", "")
 	once, timeout := c.Flags.Bool("once", false, ""), c.Duration("timeout", 0)
 	command, scan := c.Flags.String("exec", "", ""), c.Duration("scan", 15*time.Second)
+	agent := c.Flags.String("inbox", "", "")
 	all, space, text := c.AllSpaces(), c.Space(), c.Text()
 	names, err := c.Parse(0, -1)
 	if err != nil {
 		return err
 	}
-	if *entries && *command != "" || *since != "" && !*entries {
-		return c.Misuse("--exec goes with floors, --since with --entries")
+	if *entries && *command+*agent != "" || *since != "" && !*entries || *agent != "" && *who == "" {
+		return c.Misuse("--exec goes with floors, --since with --entries, --inbox with --for")
 	}
 	if err := room.CheckCursor(*since); err != nil {
 		return err
 	}
 	ctx := context.Background()
 	w := watch{c: c, text: *text, once: *once, entries: *entries, since: *since, f: room.Follower{For: *who}}
+	if *agent != "" {
+		if w.inbox, err = openInbox(*agent); err != nil {
+			return err
+		}
+	}
 	if *command != "" {
 		var stop func()
 		ctx, stop = tool.Interruptible()

@@ -23,6 +23,7 @@ type watch struct {
 	since    string
 	f        room.Follower
 	notifier *attend.Notifier // nil without --exec
+	inbox    *inbox           // nil without --inbox
 
 	cursors map[store.Key]string // of --entries: the last entry that was printed
 	printed int
@@ -71,6 +72,13 @@ func (w *watch) look(ctx context.Context, wake door.Wake, key store.Key) error {
 	floor, err := w.f.Look(ctx, wake.Rooms, key, !wake.First)
 	if err != nil || floor == nil {
 		return nil
+	}
+	if w.inbox != nil {
+		if err := w.inbox.drop(*floor, w.f.For); err != nil {
+			w.c.Fail(err)
+			w.f.Forget(key) // so that it is tried again with the next look
+			return nil
+		}
 	}
 	w.printed++
 	if w.notifier != nil {

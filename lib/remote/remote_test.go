@@ -249,7 +249,7 @@ func TestARevokedKeyEndsAWatch(t *testing.T) {
 func TestWhatIsNoProxy(t *testing.T) {
 	for what, h := range map[string]http.HandlerFunc{
 		"a page":        func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>hello</html>") },
-		"another error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>gone</html>", 502) },
+		"another error": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>gone</html>", http.StatusBadGateway) },
 		"half a room":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"type":"room","thr`) },
 	} {
 		web := httptest.NewServer(h)
