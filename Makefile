@@ -4,6 +4,10 @@
 #                 fmt vet staticcheck tidy cross shell man test
 # make race       tests and programs under the race detector
 # make crash      programs killed at each system call that changes a file (Linux, strace)
+# make tui        the interactive flow, in tmux
+# make elsewhere  a room on one host and participants on another, in network namespaces (Linux, root, nft, curl)
+# make browser    two people in Chromium and a shell program in a room (npm, chromium); SCREENSHOTS=dir keeps pictures
+# make pictures   the pictures of README.md, from a real run in tmux
 # make agents     real agent programs (npm) in a room, with no network but loopback; AGENTS="codex opencode"
 # make peers      MCP programs that nobody here wrote, on ours (Linux, npm)
 # make mcpb       a bundle of substrate-mcp, and its server.json
@@ -27,6 +31,8 @@ FUZZTIME = 30s
 # Added to every go test, for example TESTFLAGS=-v.
 TESTFLAGS =
 SHFMT_STYLE = -i 2 -ci
+# The tags that keep long tests out of make test.
+TAGS = agents,bench,browser,crash,elsewhere,peers,tui
 
 bindir = $(DESTDIR)$(PREFIX)/bin
 libexecdir = $(DESTDIR)$(PREFIX)/libexec/substrate
@@ -59,6 +65,10 @@ bin/tools/shfmt: scripts/tools/go.mod
 	$(GO) build -C scripts/tools -trimpath -o ../../$@ mvdan.cc/sh/v3/cmd/shfmt
 	@touch $@
 
+bin/tools/freeze: scripts/tools/go.mod
+	$(GO) build -C scripts/tools -trimpath -o ../../$@ github.com/charmbracelet/freeze
+	@touch $@
+
 demo: programs
 	scripts/demo
 
@@ -78,13 +88,13 @@ fmt:
 	@out=$$(gofmt -l .) || exit 1; \
 	[ -z "$$out" ] || { echo "fmt: gofmt would change:" $$out >&2; exit 1; }
 
-# The crash tests hide behind their tag; they are read all the same.
+# The long tests hide behind their tags; they are read all the same.
 vet:
 	$(GO) vet ./...
-	$(GO) vet -tags crash,bench,peers ./cmd
+	$(GO) vet -tags $(TAGS) ./cmd
 
 staticcheck: bin/tools/staticcheck
-	bin/tools/staticcheck -tags crash,bench,peers ./...
+	bin/tools/staticcheck -tags $(TAGS) ./...
 
 tidy:
 	$(GO) mod tidy -diff
@@ -96,7 +106,7 @@ cross:
 
 # Every file in scripts is a shell script; .ci/run is one too, for bash.
 shell: bin/tools/shfmt
-	@for f in scripts/* scripts/recipes/* .ci/run; do \
+	@for f in scripts/* scripts/recipes/* scripts/tui/* .ci/run; do \
 	  case $$f in *.service | *.plist) continue ;; esac; \
 	  [ -f "$$f" ] || continue; \
 	  case $$(head -n 1 "$$f") in \
@@ -165,6 +175,7 @@ install:
 	for f in scripts/substrate-*; do [ ! -f "$$f" ] || install -m 755 "$$f" $(bindir)/ || exit 1; done
 	install -m 755 bin/gum $(libexecdir)/gum
 	mkdir -p $(libexecdir)/recipes && cp -p scripts/recipes/* $(libexecdir)/recipes/
+	mkdir -p $(libexecdir)/tui && install -m 644 scripts/tui/* $(libexecdir)/tui/
 	for f in man/*.[1-9]; do \
 	  [ -e "$$f" ] || continue; \
 	  d=$(mandir)/man$${f##*.}; mkdir -p "$$d" && install -m 644 "$$f" "$$d/" || exit 1; \
@@ -186,7 +197,8 @@ uninstall:
 	for f in man/*.[1-9]; do rm -f $(mandir)/man$${f##*.}/"$$(basename "$$f")"; done
 	rm -f $(libexecdir)/gum
 	for f in scripts/recipes/*; do rm -f $(libexecdir)/recipes/"$$(basename "$$f")"; done
-	rmdir $(libexecdir)/recipes 2>/dev/null || true
+	for f in scripts/tui/*; do rm -f $(libexecdir)/tui/"$$(basename "$$f")"; done
+	rmdir $(libexecdir)/recipes $(libexecdir)/tui 2>/dev/null || true
 	rmdir $(libexecdir) 2>/dev/null || true
 	@if [ ! -e $(bindir)/substrate ]; then :; \
 	elif grep -q '$(MARKER)' $(bindir)/substrate; then echo rm $(bindir)/substrate; rm $(bindir)/substrate; \
@@ -216,3 +228,28 @@ peers: testdata/peers/node_modules/.package-lock.json
 # A bundle of substrate-mcp for MCP clients that install such, and server.json for the registry.
 mcpb:
 	scripts/mcpb
+
+.PHONY: tui elsewhere browser pictures
+tui: build
+	@command -v tmux >/dev/null 2>&1 || { echo "tui: no tmux; install it: apt-get install tmux" >&2; exit 1; }
+	$(GO) test $(TESTFLAGS) -v -tags tui -run '^TestTUI' -count 1 -timeout 10m ./cmd
+
+elsewhere:
+	@[ "$$(id -u)" = 0 ] || { \
+	  echo "elsewhere: cannot make two hosts: it takes root to make network namespaces" >&2; exit 1; }
+	@for tool in ip nft curl; do command -v $$tool >/dev/null 2>&1 || { \
+	  echo "elsewhere: no $$tool; install it: apt-get install iproute2 nftables curl" >&2; exit 1; }; done
+	$(GO) test $(TESTFLAGS) -v -tags elsewhere -run '^TestElsewhere' -count 1 -timeout 10m ./cmd
+
+testdata/peers/browser/node_modules/.package-lock.json: testdata/peers/browser/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { echo "browser: no npm; install it: apt-get install npm" >&2; exit 1; }
+	cd testdata/peers/browser && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+browser: testdata/peers/node_modules/.package-lock.json testdata/peers/browser/node_modules/.package-lock.json
+	@command -v chromium >/dev/null 2>&1 || { \
+	  echo "browser: no chromium; install it: apt-get install chromium" >&2; exit 1; }
+	$(GO) test $(TESTFLAGS) -v -tags browser -run '^TestBrowser' -count 1 -timeout 10m ./cmd
+
+pictures: build bin/tools/freeze
+	scripts/pictures
