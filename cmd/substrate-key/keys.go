@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/hex"
 	"time"
 
@@ -38,7 +39,12 @@ func (k keys) packet(ctx context.Context, op, who string) error {
 	if file == "" {
 		file = name.Component(who) + ".packet"
 	}
+	r := record.Key{
+		Type: "key", Root: k.door.Root, Name: who, Kind: "key", CreatedAt: stamp.Record(time.Now()), URL: p.URL, Packet: file,
+	}
 	deliver := func(key string) error {
+		sum := sha256.Sum256([]byte(key))
+		r.Hash = hex.EncodeToString(sum[:4])
 		if p.Key = key; !*k.show {
 			return door.WritePacket(file, p)
 		}
@@ -53,7 +59,7 @@ func (k keys) packet(ctx context.Context, op, who string) error {
 	if err != nil || *k.show {
 		return err
 	}
-	return k.c.Show(*k.text, record.Key{Type: "key", Root: k.door.Root, Name: who, Kind: "key", URL: p.URL, Packet: file})
+	return k.c.Show(*k.text, r)
 }
 
 // blank returns a packet without a key.

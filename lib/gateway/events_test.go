@@ -110,11 +110,14 @@ func TestEventsTellOfTheReadersRoomsOnly(t *testing.T) {
 	h.posted("design", "dan", "x")
 	dan.expect("floor", "design", "floor ann 1")
 	bob.expect("floor", "design", "floor ann 1") // the first that he hears of
-	for what, a := range map[string]room.Act{"changed": room.Topic("another"), "ended": room.End} {
-		if _, err := h.beside.Moderate(t.Context(), h.at("a/b"), "dan", a); err != nil {
-			t.Fatal(what, err)
+	for _, c := range []struct {
+		what string
+		act  room.Act
+	}{{"changed", room.Topic("another")}, {"ended", room.End}} {
+		if _, err := h.beside.Moderate(t.Context(), h.at("a/b"), "dan", c.act); err != nil {
+			t.Fatal(c.what, err)
 		}
-		one.expect("floor", "a/b", what+" ann 1")
+		one.expect("floor", "a/b", c.what+" ann 1")
 	}
 	if _, err := h.beside.Open(t.Context(), h.at("new"), room.Opening{Topic: "t", Moderator: "dan", Order: []string{"bob"}}); err != nil {
 		t.Fatal(err)

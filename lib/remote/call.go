@@ -171,6 +171,9 @@ func refusal(answer *Response) error {
 	if json.Unmarshal(data, &r) != nil || r.Type != "error" || r.Code == "" {
 		return fault.New(fault.Unreachable, "not the answer of a substrate-proxy: HTTP status %d", answer.Status)
 	}
+	if answer.Status == 401 { // HTTP's; its hint is for who sends keys by hand
+		r.Hint = "it was rotated or revoked: ask the host for a new packet, then substrate-join --packet FILE"
+	}
 	return &fault.Error{
 		Code: fault.Code(r.Code), Message: r.Message, Hint: r.Hint, Thread: r.Thread, Current: r.Current, Version: r.Version,
 	}
