@@ -58,6 +58,7 @@ func machineFor(t *testing.T, env ...string) *pane {
 	p.socket = filepath.Base(p.dir)
 	p.env = append([]string{
 		"HOME=" + filepath.Join(p.dir, "home"), "TMPDIR=" + filepath.Join(p.dir, "tmp"), "TZ=UTC",
+		"TMUX_TMPDIR=" + p.dir,
 		"PATH=" + strings.Join([]string{bin, filepath.Join(root, "scripts"), "/usr/bin", "/bin"}, ":"),
 		"LANG=C.UTF-8", "LC_ALL=C.UTF-8", "SHELL=/bin/sh", "TERM=xterm-256color",
 	}, env...)

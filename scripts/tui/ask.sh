@@ -21,10 +21,12 @@ drawn() {
 }
 drawing=''
 
-# screen TITLE begins one: the title, and what the last command said. taken is how many lines are.
+# screen TITLE begins one: the title, and what the last command said. What stands on it so far is in $tmp/above, in as
+# many lines as taken says.
 screen() {
   measure
   taken=0
+  : >"$tmp/above"
   if [ -n "$plain" ]; then
     printf '\n%s\n' "$1"
   else
@@ -42,6 +44,7 @@ tell() {
   else
     say "$1" | folded "$cols" >"$tmp/told"
     cat "$tmp/told"
+    cat "$tmp/told" >>"$tmp/above"
     taken=$((taken + $(wc -l <"$tmp/told")))
   fi
 }
@@ -77,15 +80,14 @@ choose() {
   pick "$tmp/options"
 }
 
-# sift HEADER is choose for many: what is typed leaves those that have it. It returns 2 when that is none.
+# sift HEADER is choose for many: what is typed leaves those that have it. It returns 2 when that is none. gum takes the
+# whole screen for it, so it draws what stands above as well.
 sift() {
   if [ -n "$plain" ]; then
     choose_plain "$1" sift
     return
   fi
-  lines=$((rows - taken - 4))
-  [ "$lines" -ge 4 ] || lines=4
-  drawn filter --no-fuzzy --height "$lines" --placeholder "$1 (type to filter)" --indicator ">" \
+  drawn filter --no-fuzzy --header "$(cat "$tmp/above")" --placeholder "$1 (type to filter)" --indicator ">" \
     <"$tmp/options" >"$tmp/answer" || return 1
   pick "$tmp/options" || {
     note='Nothing there has that.'

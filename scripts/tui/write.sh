@@ -37,9 +37,9 @@ compose() {
   stty noflsh
   writing=yes
   screen "Write in $room, as $me"
-  tell "A line with only a full stop ends it. Ctrl-C leaves; the draft stays."
   tail -n $((rows / 3)) "$tmp/tail" 2>/dev/null
   say ''
+  tell "A line with only a full stop ends it. Ctrl-C leaves; the draft stays."
   cat "$draft"
   while IFS= read -r line; do
     [ "$line" != . ] || break
