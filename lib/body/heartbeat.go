@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +45,14 @@ func (b Body) StopBeat() error { return disk.RemoveRefreshed(b.Path(HeartbeatFil
 // WallSeconds returns a time as the files of an agent have it: decimal seconds
 // since 1970, to the microsecond.
 func WallSeconds(t time.Time) string {
-	return new(big.Rat).SetFrac64(t.UnixMicro(), 1e6).FloatString(6)
+	micros := t.UnixMicro()
+	text := fmt.Appendf(nil, "%07d", max(micros, -micros))
+	point := len(text) - 6
+	text = slices.Insert(text, point, '.')
+	if micros < 0 {
+		text = slices.Insert(text, 0, '-')
+	}
+	return string(text)
 }
 
 // Heartbeat reads the heartbeat.

@@ -169,3 +169,14 @@ func FuzzHeartbeat(f *testing.F) {
 		}
 	})
 }
+
+func TestWallSeconds(t *testing.T) {
+	for micros, want := range map[int64]string{
+		1796054946414408: "1796054946.414408", 0: "0.000000", 1: "0.000001", -1: "-0.000001",
+		999999: "0.999999", 1000000: "1.000000", -12000034: "-12.000034",
+	} {
+		if got := body.WallSeconds(time.UnixMicro(micros)); got != want {
+			t.Errorf("%d: %s, want %s", micros, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ package disk
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
 )
 
@@ -33,4 +34,13 @@ func (d Dir) Read(name string, limit int64) ([]byte, Print, error) {
 	}
 	data, err := readOpen(f, info)
 	return data, PrintOf(info), err
+}
+
+// PrintAt returns the print of whatever is at path, the zero Print when nothing is.
+func PrintAt(path string) Print {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return Print{}
+	}
+	return PrintOf(info)
 }

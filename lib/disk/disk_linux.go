@@ -46,6 +46,15 @@ func PrintOf(info fs.FileInfo) Print {
 	return Print{int64(st.Ino), st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
 }
 
+// PrintAt returns the print of whatever is at path, the zero Print when nothing is.
+func PrintAt(path string) Print {
+	var st unix.Stat_t
+	if unix.Lstat(path, &st) != nil {
+		return Print{}
+	}
+	return printOf(&st)
+}
+
 // FileSystem names the file system that holds path, and says whether it is one
 // that a network or a virtual machine's host serves, where locks may not exclude.
 func FileSystem(path string) (kind string, network bool) {

@@ -1,18 +1,6 @@
 package disk
 
-import (
-	"os"
-	"time"
-)
-
-// PrintAt returns the print of whatever is at path, the zero Print when nothing is.
-func PrintAt(path string) Print {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return Print{}
-	}
-	return PrintOf(info)
-}
+import "time"
 
 // Settled reports whether any change made from now on to the directory that had
 // print p is sure to give it another one. It must be asked right after the
