@@ -12,6 +12,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/store"
+	"github.com/substrate-tools/substrate/lib/wake"
 )
 
 // Door opens to the rooms of one space.
@@ -57,14 +58,18 @@ func (f Flags) at(dir string) (*Door, error) {
 		}
 		return machine.Label(root)
 	})
-	keeper := &files.Store{Wait: f.Wait}
-	if f.Wait == 0 {
-		keeper.Wait = -1
-	}
 	return &Door{
-		Rooms: room.Rooms{Store: keeper, MaxBody: f.Body, Label: func(string) string { return label() }},
+		Rooms: room.Rooms{Store: keep(nil, f.Wait), MaxBody: f.Body, Label: func(string) string { return label() }},
 		Root:  root,
 	}, nil
+}
+
+// keep returns a store that waits so long for a lock.
+func keep(hub *wake.Hub, wait time.Duration) *files.Store {
+	if wait == 0 {
+		wait = -1
+	}
+	return &files.Store{Wait: wait, Events: hub}
 }
 
 // All opens every space in this machine's registry, and those on other machines

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
-	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/keyring"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -74,11 +74,12 @@ func remotes(machine home.Home) (doors []*Door, bad []error, err error) {
 	return doors, bad, err
 }
 
-// WokenBy says what the door's watches are woken by; those of another machine are
-// woken from there.
-func (d *Door) WokenBy(hub *wake.Hub) {
-	if s, ok := d.Store.(*files.Store); ok {
-		d.Store = &files.Store{Wait: s.Wait, Events: hub}
+// WokenBy is for who lives on: it says what the door's watches are woken by, and how
+// long a lock is waited for, which 0 means not at all. Those of another machine are
+// woken, and wait, there.
+func (d *Door) WokenBy(hub *wake.Hub, wait time.Duration) {
+	if !elsewhere(d.Root) {
+		d.Store = keep(hub, wait)
 	}
 }
 
@@ -139,7 +140,7 @@ func Served(f Flags) (*Door, *keyring.Ring, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d.WokenBy(wake.NewHub(0))
+	d.WokenBy(wake.NewHub(0), f.Wait)
 	return d, machine.Keys(d.Root), nil
 }
 

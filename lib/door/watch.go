@@ -99,7 +99,7 @@ func (m *merged) add(doors []*Door, first bool) {
 			continue
 		}
 		m.roots[kept] = true
-		d.WokenBy(m.hub)
+		d.WokenBy(m.hub, files.DefaultWait)
 		keys := []store.Key{d.Key("")}
 		if len(m.q.Rooms) > 0 {
 			keys = nil

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/room"
 )
 
@@ -192,5 +194,27 @@ func TestAwait(t *testing.T) {
 	_, err = await(door.Query{Space: a.Root, For: "ann"}, 30*time.Millisecond)
 	if !fault.Is(err, fault.Timeout) {
 		t.Errorf("the end of one room is not the end of all: %v", err)
+	}
+}
+
+// Whoever watches has the time to wait for a lock, as a reader at a door has not.
+func TestAWatchedDoorWaitsForLocks(t *testing.T) {
+	d := found(t, filepath.Join(machine(t, nil), "s"), "r")
+	w := watch(t, door.Query{Space: d.Root})()
+	read, err := door.Open(d.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := disk.Lock(t.Context(), filepath.Join(d.Root, files.Dir, "threads", "r", ".turn.lock"), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, unlock)
+	draft := room.Draft{As: "dan", Body: "x"}
+	if _, err := read.Post(t.Context(), d.Key("r"), draft); !fault.Is(err, fault.Busy) {
+		t.Errorf("a door to read from: %v", err)
+	}
+	if _, err := w.Door.Post(t.Context(), d.Key("r"), draft); err != nil {
+		t.Errorf("a watched one: %v", err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
 	"github.com/substrate-tools/substrate/lib/room"
@@ -424,5 +425,29 @@ func TestTwoClientsAlternate(t *testing.T) {
 	}
 	if n != 20 {
 		t.Errorf("%d entries", n)
+	}
+}
+
+// A space that the registry names waits for a lock as one does that the server was told of.
+func TestLocksAreWaitedForInEverySpace(t *testing.T) {
+	root, _ := space(t)
+	home := os.Getenv("SUBSTRATE_HOME")
+	os.MkdirAll(home, 0o700)
+	if err := os.WriteFile(filepath.Join(home, "spaces.yaml"), []byte("spaces:\n  one: "+root+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lock := filepath.Join(root, files.Dir, "threads", "design", ".turn.lock")
+	for _, c := range []mcpserver.Config{{}, {Spaces: []string{root}}} {
+		cs := session(t, c, nil)
+		unlock, err := disk.Lock(t.Context(), lock, time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.AfterFunc(200*time.Millisecond, unlock)
+		begun := time.Now()
+		must(t, call(t, cs, "set_topic", args{"thread": "design", "participant_name": "ann", "topic": "another"}))
+		if waited := time.Since(begun); waited < 100*time.Millisecond {
+			t.Errorf("%v: after %v the lock was held still", c.Spaces, waited)
+		}
 	}
 }

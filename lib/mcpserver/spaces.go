@@ -34,7 +34,7 @@ func (s *Server) doors() (open []*door.Door, err error) {
 		}
 	}
 	for _, d := range open {
-		d.WokenBy(s.hub)
+		d.WokenBy(s.hub, s.Wait)
 	}
 	return open, nil
 }
