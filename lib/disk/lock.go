@@ -3,6 +3,7 @@ package disk
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -106,6 +107,10 @@ func busy(path string, wait time.Duration, cause error) error {
 	if kind, network := FileSystem(path); network {
 		on = " on " + kind
 	}
-	return fault.New(fault.Busy, "lock held elsewhere: %q%s, after %v", path, on, wait).
+	after := ""
+	if wait > 0 {
+		after = fmt.Sprintf(", after %v", wait)
+	}
+	return fault.New(fault.Busy, "lock held elsewhere: %q%s%s", path, on, after).
 		WithHint("try again; the holder lets go when it ends")
 }
