@@ -9,7 +9,8 @@ import (
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-export [ROOM] -o DIR | FILE.tar | - [--through-entry E] [--sign KEY] [--space DIR]
+const usage = `usage: substrate-export [ROOM] -o DIR | FILE.tar | - [--through-entry E] [--sign KEY]
+                        [--space DIR] [--text]
 
 Write the transcript, the manifest and the entries of a room as one directory or
 tar. The same room through the same entry gives the same bytes.
@@ -26,7 +27,7 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	to, through, key := c.Flags.String("o", "", ""), c.Flags.String("through-entry", "", ""), c.Flags.String("sign", "", "")
-	space := c.Space()
+	space, text := c.Space(), c.Text()
 	operands, err := c.Parse(0, 1)
 	if err != nil {
 		return err
@@ -60,5 +61,5 @@ func run(c *tool.Call) error {
 		c.Notice("%d entries, manifest %s", made.Entries, made.ManifestSHA256)
 		return nil
 	}
-	return c.Print(made)
+	return c.Show(*text, made)
 }

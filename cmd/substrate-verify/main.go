@@ -9,7 +9,8 @@ import (
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-verify DIR | FILE.tar [--signers FILE --signer NAME] [--room ROOM] [--space DIR]
+const usage = `usage: substrate-verify DIR | FILE.tar [--signers FILE --signer NAME] [--room ROOM]
+                        [--space DIR] [--text]
 
 Check an export against its manifest and the manifest against its signature, and
 name the first difference.
@@ -25,7 +26,7 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	signers, signer := c.Flags.String("signers", "", ""), c.Flags.String("signer", "", "")
-	room, space := c.Flags.String("room", "", ""), c.Space()
+	room, space, text := c.Flags.String("room", "", ""), c.Space(), c.Text()
 	operands, err := c.Parse(1, 1)
 	if err != nil {
 		return err
@@ -58,5 +59,5 @@ func run(c *tool.Call) error {
 			return err
 		}
 	}
-	return c.Print(checked.Record)
+	return c.Show(*text, checked.Record)
 }

@@ -104,6 +104,23 @@ func (w Window) Text() string {
 	return s
 }
 
+// Text says what an export holds, or that all of it is as it was.
+func (e Export) Text() string {
+	what := "exported"
+	if e.Type == "verified" {
+		what = e.Type
+	}
+	signed := "not signed"
+	switch {
+	case e.Signer != "":
+		signed = "signed by " + e.Signer
+	case e.Signed:
+		signed = "signed"
+	}
+	return OneLine(fmt.Sprintf("%s %s: %d entries at version %d, %d bytes, %s; manifest sha256 %s",
+		what, e.Thread, e.Entries, e.Version, e.Bytes, signed, e.ManifestSHA256))
+}
+
 // Text says what was found and what to do about it.
 func (f Finding) Text() string {
 	s := OneLine(fmt.Sprintf("%-4s  %s: %s", f.Level, f.Check, f.Message))

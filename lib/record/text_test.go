@@ -43,6 +43,18 @@ func TestText(t *testing.T) {
 			"window that goes on", record.Window{Entries: 2, StartLine: 4, EndLine: 9, TotalLines: 12, Bytes: 60, Version: 3, NextEntry: "e.md"},
 			"2 entries, lines 4-9 of 12, 60 bytes, version 3; go on with --from-entry e.md",
 		},
+		{
+			"export", record.Export{Type: "export", Thread: "t", Version: 3, Entries: 2, Bytes: 60, ManifestSHA256: "ab"},
+			"exported t: 2 entries at version 3, 60 bytes, not signed; manifest sha256 ab",
+		},
+		{
+			"export signed", record.Export{Type: "export", Thread: "t", Version: 3, Entries: 2, Bytes: 60, ManifestSHA256: "ab", Signed: true},
+			"exported t: 2 entries at version 3, 60 bytes, signed; manifest sha256 ab",
+		},
+		{
+			"verified", record.Export{Type: "verified", Thread: "t", Version: 3, Entries: 2, Bytes: 60, ManifestSHA256: "ab", Signed: true, Signer: "dan"},
+			"verified t: 2 entries at version 3, 60 bytes, signed by dan; manifest sha256 ab",
+		},
 		{"finding", record.Finding{Level: "ok", Check: "space", Message: "fine"}, "ok    space: fine"},
 		{"finding with a fix", record.Finding{Level: "warn", Check: "room", Message: "odd", Fix: "do x"}, "warn  room: odd\n      fix: do x"},
 	} {
