@@ -101,8 +101,9 @@ func (e *Error) At(current string, version int) *Error {
 	return e
 }
 
-// From returns err as an *Error. One that wraps an Error keeps its own text and
-// takes over the rest. An error of the file system keeps its text and gets the
+// From returns err as an *Error, which is the caller's to add to: many may share the
+// one it is made from. One that wraps an Error keeps its own text and takes over the
+// rest. An error of the file system keeps its text and gets the
 // code io, or denied where permission is what is missing. A nil err gives nil.
 func From(err error) *Error {
 	var e *Error
@@ -110,12 +111,9 @@ func From(err error) *Error {
 	case err == nil:
 		return nil
 	case errors.As(err, &e):
-		if text := err.Error(); text != e.Message {
-			outer := *e
-			outer.Message, outer.Err = text, err
-			return &outer
-		}
-		return e
+		own := *e
+		own.Message, own.Err = err.Error(), err
+		return &own
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return &Error{Code: Denied, Message: err.Error(), Err: err}
 	case errors.Is(err, syscall.ENOSPC):

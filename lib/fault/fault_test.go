@@ -77,6 +77,18 @@ func TestFromGivesForeignErrorsACode(t *testing.T) {
 	}
 }
 
+// What is said about one use of a shared error is not said about the next.
+func TestFromLeavesASharedErrorAlone(t *testing.T) {
+	shared := fault.New(fault.Corrupt, "not a space")
+	f := fault.From(shared).In("one").At("ann", 3).WithHint("look")
+	if f.Message += "!"; shared.Thread != "" || shared.Version != nil || shared.Hint != "" || shared.Message != "not a space" {
+		t.Errorf("%+v", shared)
+	}
+	if !errors.Is(f, shared) || f.Code != fault.Corrupt {
+		t.Errorf("%+v is another error", f)
+	}
+}
+
 func TestFromNilIsNil(t *testing.T) {
 	if f := fault.From(nil); f != nil {
 		t.Errorf("got %v", f)

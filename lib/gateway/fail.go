@@ -29,7 +29,7 @@ var statuses = map[fault.Code]int{
 func (g *Gateway) Public(err error) *fault.Error {
 	f := fault.From(err)
 	code := f.Code
-	if _, known := statuses[code]; f == tooMany || known && code != fault.Busy && !g.ofHost(f) {
+	if _, known := statuses[code]; errors.Is(f, tooMany) || known && code != fault.Busy && !g.ofHost(f) {
 		return f
 	} else if known && code != fault.Busy {
 		code = fault.IO // no participant's business, and no fault of his
@@ -59,10 +59,10 @@ func (g *Gateway) ofHost(f *fault.Error) bool {
 
 // Status returns the HTTP status of an error.
 func Status(f *fault.Error) int {
-	switch f {
-	case tooMany:
+	switch {
+	case errors.Is(f, tooMany):
 		return http.StatusTooManyRequests
-	case noVersion:
+	case errors.Is(f, noVersion):
 		return http.StatusPreconditionRequired
 	}
 	if status, ok := statuses[f.Code]; ok {
