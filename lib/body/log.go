@@ -90,12 +90,7 @@ func (b Body) AppendLine(rel string, line []byte) error {
 	if err := disk.MakeLock(path); err != nil {
 		return err
 	}
-	if info, err := os.Lstat(path); err != nil {
-		return err
-	} else if !info.Mode().IsRegular() {
-		return &os.PathError{Op: "append", Path: path, Err: disk.ErrNotRegular}
-	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	f, err := disk.Append(path)
 	if err != nil {
 		return err
 	}

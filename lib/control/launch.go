@@ -164,7 +164,7 @@ func start(l launch) (*process, error) {
 	if err := disk.MakeLock(l.log); err != nil { // made the way its directory is shared
 		return nil, err
 	}
-	log, err := os.OpenFile(l.log, os.O_WRONLY|os.O_APPEND, 0)
+	log, err := disk.Append(l.log)
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,12 @@ func (p *preflight) key(env preset.Env) {
 // stores looks at what outlives a conversation.
 func (p *preflight) stores() {
 	for _, store := range []string{"system/pad.md", "system/lingtai.md", "knowledge", body.HistoryDir} {
-		f, err := os.Open(p.b.Path(filepath.FromSlash(store)))
+		path := p.b.Path(filepath.FromSlash(store))
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			p.warn("stores", "neither a file nor a directory: "+path, "move it away")
+			return
+		}
+		f, err := os.Open(path)
 		if err == nil {
 			f.Close()
 			continue

@@ -275,6 +275,13 @@ func Edit(path string) (*os.File, error) {
 	return f, err
 }
 
+// Append opens a regular file, or the one a symbolic link leads to, for reading and for
+// writing at its end. It never waits for the other end of a FIFO.
+func Append(path string) (*os.File, error) {
+	f, _, err := open(path, os.O_RDWR|os.O_APPEND)
+	return f, err
+}
+
 func open(path string, flags int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, noBlock|flags, 0)
 	if err != nil {

@@ -107,6 +107,8 @@ func (r *Runner) boot(ctx context.Context) error {
 	if err := r.load(); err != nil {
 		return err
 	}
+	// Between turns only is a clear taken: a turn without an end began after one that could not be done.
+	r.unclear = r.there(clearTaken) && r.journal.Turn != nil && r.journal.Turn.Over == ""
 	r.event("agent_start", map[string]any{"stale_signals": stale, "pid": os.Getpid()})
 	r.sweep()
 	if err := r.reap(); err != nil {

@@ -30,13 +30,17 @@ func (r *Runner) clearing(ctx context.Context) error {
 		return nil
 	}
 	running := r.turn != nil
-	if running && r.journal.Turn.Over == cleared {
-		return nil // it is ending
+	if running && (r.unclear || r.journal.Turn.Over == cleared) {
+		return nil // it is ending, or began after a clear that cannot be done
 	}
-	if err := r.over(cleared); err != nil || running {
-		return err
+	if !r.unclear {
+		if err := r.over(cleared); err != nil || running {
+			return err
+		}
 	}
-	return r.clear(ctx)
+	err := r.clear(ctx)
+	r.unclear = err != nil
+	return err
 }
 
 // clear does it, or goes on with one that was not finished. No mind is at work.
@@ -63,7 +67,7 @@ func (r *Runner) shed(id string) error {
 	c := r.journal.Clear
 	if c == nil || c.ID != id {
 		reason, err := disk.ReadFile(r.body.Path(clearTaken), maxText)
-		if err != nil {
+		if err != nil && !unreadable(err) { // what it asks for is in its name
 			return err
 		}
 		molts := int(r.body.Manifest().Number("molt_count"))
@@ -95,7 +99,7 @@ func (r *Runner) shed(id string) error {
 
 // archive moves the history behind the archive, which was so long before we began.
 func (r *Runner) archive(size int64) (err error) {
-	from, err := os.Open(r.body.Path(historyFile))
+	from, _, err := disk.Open(r.body.Path(historyFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it is done, or there is none
 	}

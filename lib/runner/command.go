@@ -114,7 +114,7 @@ func (m *Command) diary() (*os.File, error) {
 	if err := disk.MakeLock(path); err != nil { // made the way its directory is shared
 		return nil, err
 	}
-	return os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	return disk.Append(path)
 }
 
 // Sign is how much the command has printed.

@@ -7,10 +7,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/mail"
 	"github.com/substrate-tools/substrate/lib/notice"
@@ -402,6 +404,95 @@ func TestPromptOnce(t *testing.T) {
 	g.end(nil)
 	g.tick(3)
 	g.none("it was taken")
+}
+
+// A prompt that cannot be read stands in no other's way, and is kept.
+func TestPromptTooLong(t *testing.T) {
+	g := newRig(t).start()
+	long := strings.Repeat("x", maxText+1)
+	g.write(string(body.Prompt), long)
+	g.tick(2)
+	g.none("it is too long")
+	aside, _ := filepath.Glob(g.b.Path(".prompt.refused-*"))
+	if len(aside) != 1 || disk.Exists(g.b.Path(promptTaken)) || len(g.logged("signal_refused")) != 1 || len(g.said) != 1 {
+		t.Fatalf("aside %q, said %q", aside, g.said)
+	}
+	if data, err := os.ReadFile(aside[0]); err != nil || string(data) != long {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	g.put(body.Prompt, "next")
+	g.tick(1)
+	if got := g.turn(); got.Prompt != "next" {
+		t.Errorf("%+v", got.Turn)
+	}
+	g.end(nil)
+	// A clear is one without its reason.
+	g.write(string(body.Clear), long)
+	g.tick(2)
+	if e := g.logged("conversation_cleared"); len(e) != 1 || e[0]["reason"] != "" {
+		t.Errorf("%v", e)
+	}
+}
+
+// A clear that cannot be done ends the turn that it was meant for and no other, and is done when it can be.
+func TestClearThatCannotBeDone(t *testing.T) {
+	for what, spoil := range map[string]func(path string) error{
+		"a directory": func(path string) error { return os.MkdirAll(path, 0o755) },
+		"a FIFO": func(path string) error {
+			return errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), syscall.Mkfifo(path, 0o600))
+		},
+	} {
+		g := newRig(t).start()
+		check(t, spoil(g.b.Path(historyFile)))
+		g.publish("one")
+		g.tick(1)
+		g.turn()
+		g.put(body.Clear, "why")
+		g.tick(1)
+		g.settle()
+		g.publish("two")
+		g.tick(1)
+		second := g.turn()
+		g.tick(5)
+		g.restart()
+		g.tick(3)
+		if again := g.turn(); again.ID != second.ID {
+			t.Errorf("%s: another turn after the restart: %+v", what, again.Turn)
+		}
+		g.end(nil)
+		if ends := g.logged("turn_end"); len(ends) != 2 || ends[0]["outcome"] != cleared || ends[1]["outcome"] != done {
+			t.Errorf("%s: %v", what, ends)
+		}
+		g.put(body.Prompt, "x")
+		g.tick(1)
+		if got := g.turn(); got.Prompt != "x" {
+			t.Errorf("%s: the prompt waits", what)
+		}
+		check(t, os.Remove(g.b.Path(historyFile)))
+		g.tick(1)
+		if n := len(g.logged("conversation_cleared")); n != 0 {
+			t.Errorf("%s: cleared in a turn", what)
+		}
+		g.end(nil)
+		g.tick(1)
+		if n := len(g.logged("conversation_cleared")); n != 1 || disk.Exists(g.b.Path(clearTaken)) {
+			t.Errorf("%s: cleared %d times", what, n)
+		}
+		g.crash()
+	}
+}
+
+// One file under the same name again is another signal: cron may keep one and link it.
+func TestClearByALinkThatStays(t *testing.T) {
+	g := newRig(t).start()
+	g.write("kept", "why")
+	for i := range 3 {
+		check(t, os.Link(g.b.Path("kept"), g.b.Path(string(body.Clear))))
+		g.tick(1)
+		if n := len(g.logged("conversation_cleared")); n != i+1 {
+			t.Errorf("cleared %d times, told %d times", n, i+1)
+		}
+	}
 }
 
 func TestRules(t *testing.T) {

@@ -74,6 +74,7 @@ type Runner struct {
 
 	journal journal
 	unsaved bool // the journal on disk is not this one
+	unclear bool // the last clear could not be done, and is tried again between turns
 	turn    *running
 	results chan error // of the turn that runs
 	retryAt time.Duration

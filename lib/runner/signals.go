@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"strings"
 
@@ -74,7 +75,7 @@ func (r *Runner) prompt(ctx context.Context) error {
 	if !r.there(body.Prompt) && !r.there(promptTaken) {
 		return nil
 	}
-	if r.journal.Turn != nil || r.body.Pending(body.Clear) || r.there(clearTaken) {
+	if r.journal.Turn != nil || !r.unclear && (r.body.Pending(body.Clear) || r.there(clearTaken)) {
 		return nil
 	}
 	if !r.there(promptTaken) {
@@ -83,6 +84,9 @@ func (r *Runner) prompt(ctx context.Context) error {
 		}
 	}
 	data, err := disk.ReadFile(r.body.Path(promptTaken), maxText)
+	if unreadable(err) {
+		return r.refuse(promptTaken, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -92,6 +96,23 @@ func (r *Runner) prompt(ctx context.Context) error {
 		r.become(Idle, "prompt")
 	}
 	return r.offer(ctx, t)
+}
+
+// unreadable reports whether a signal is one that no other attempt could read.
+func unreadable(err error) bool {
+	return errors.Is(err, disk.ErrTooLarge) || errors.Is(err, disk.ErrNotRegular) || errors.Is(err, fs.ErrPermission)
+}
+
+// refuse puts a signal aside that was moved and cannot be read, so that the next one of
+// its kind can come.
+func (r *Runner) refuse(file string, why error) error {
+	aside := fmt.Sprintf("%s.refused-%08x", strings.TrimSuffix(file, ".taken"), rand.Uint32())
+	if err := disk.MoveNew(r.body.Path(file), r.body.Path(aside)); err != nil {
+		return err
+	}
+	r.event("signal_refused", map[string]any{"error": why.Error(), "file": aside})
+	r.say(fmt.Errorf("put aside as %q: %w", aside, why))
+	return nil
 }
 
 // move gives a signal another name, so that the next one of its kind is another file.
@@ -115,7 +136,8 @@ func taken(b body.Body, file string) string {
 		return ""
 	}
 	p := disk.PrintOf(info)
-	return fmt.Sprintf("%x-%x-%x", p.Inode, info.ModTime().UnixNano(), info.Size())
+	// When it changed last is when it was moved: a second name of one file is another signal.
+	return fmt.Sprintf("%x-%x-%x-%x", p.Inode, info.ModTime().UnixNano(), info.Size(), p.Changed)
 }
 
 // rules makes what .rules says the rules of the agent.
