@@ -11,6 +11,7 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/name"
+	"github.com/substrate-tools/substrate/lib/record"
 )
 
 // Schemas are written by hand, in the few words of JSON Schema that every client
@@ -139,6 +140,9 @@ type values struct {
 // what it answers is not the error record that every other refusal is.
 func (t tool) read(raw json.RawMessage) (v values, err error) {
 	given := map[string]json.RawMessage{}
+	if err := record.Sound(raw); err != nil {
+		return v, fault.New(fault.BadInput, "arguments: %w", err)
+	}
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &given)
 	}

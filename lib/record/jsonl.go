@@ -6,7 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -35,6 +38,13 @@ type Line struct {
 // Decode reads the record into v, ignoring keys that v does not know. An error
 // has the code bad_input and names the line.
 func (l Line) Decode(v any) error {
+	if err := Sound(l.Raw); err != nil {
+		return l.bad(err)
+	}
+	return l.decode(v)
+}
+
+func (l Line) decode(v any) error {
 	err := json.Unmarshal(l.Raw, v)
 	var mistyped *json.UnmarshalTypeError
 	switch {
@@ -76,7 +86,7 @@ func (r *Reader) Next() (Line, error) {
 		case len(line.Raw) == 0:
 			continue
 		case !utf8.Valid(line.Raw):
-			return line, line.bad(errors.New("not valid UTF-8"))
+			return line, line.bad(errNotUTF8)
 		}
 		var head struct {
 			Type string `json:"type"`
@@ -84,7 +94,7 @@ func (r *Reader) Next() (Line, error) {
 		if line.Raw[0] != '{' {
 			return line, line.bad(errors.New("no JSON object"))
 		}
-		err = line.Decode(&head)
+		err = line.decode(&head)
 		line.Type = head.Type
 		return line, err
 	}
@@ -111,4 +121,56 @@ func (r *Reader) line() ([]byte, error) {
 		}
 		return line, err
 	}
+}
+
+var (
+	errNotUTF8 = errors.New("not valid UTF-8")
+	errHalved  = errors.New("half of a surrogate pair is no character")
+)
+
+// Sound says what in JSON text is no character, which decoding would put another in
+// place of without a word: bytes that are not UTF-8, or half of a surrogate pair, as
+// \ud800 alone is. nil says that there is nothing of the kind.
+func Sound(raw []byte) error {
+	switch {
+	case !utf8.Valid(raw):
+		return errNotUTF8
+	case halved(raw):
+		return errHalved
+	}
+	return nil
+}
+
+func halved(raw []byte) bool {
+	for {
+		i := bytes.IndexByte(raw, '\\')
+		if i < 0 || i+1 == len(raw) {
+			return false
+		}
+		if raw[i+1] != 'u' {
+			raw = raw[i+2:] // an escaped backslash is no beginning of another
+			continue
+		}
+		high := unit(raw[i:])
+		raw = raw[i+2:]
+		switch {
+		case !utf16.IsSurrogate(high):
+		case utf16.DecodeRune(high, unit(raw[min(4, len(raw)):])) == unicode.ReplacementChar:
+			return true
+		default:
+			raw = raw[len(`0000\u`):]
+		}
+	}
+}
+
+// unit returns what an escape such as \u0041 stands for, -1 where none begins.
+func unit(raw []byte) rune {
+	if len(raw) < 6 || raw[0] != '\\' || raw[1] != 'u' {
+		return -1
+	}
+	n, err := strconv.ParseUint(string(raw[2:6]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(n)
 }

@@ -2,6 +2,7 @@ package record_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"unicode/utf8"
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -127,6 +129,25 @@ func TestEncode(t *testing.T) {
 	}
 	if _, err := record.Encode(make(chan int)); err == nil {
 		t.Error("a channel is no record")
+	}
+}
+
+func TestSound(t *testing.T) {
+	for text, want := range map[string]bool{
+		`"plain"`: true, `"\ud83d\ude00"`: true, `"\uD83D\uDE00\ud83d\ude00x"`: true, `"\\ud800"`: true, `"\\\\ud800"`: true,
+		`"\u00e4\ufffd"`: true, `"\"`: true, `"\u12"`: true, "\\": true, "": true,
+		`"\ud800"`: false, `"x\udc00"`: false, `"\ud800x\udc00"`: false, `"\ud800\ud800\udc00"`: false, `"\udc00\ud800"`: false,
+		`"\\\ud800"`: false, `"\ud800\u0041"`: false, `{"a":{"b":"\uDFFF"}}`: false, "\"\xff\"": false,
+	} {
+		err := record.Sound([]byte(text))
+		if (err == nil) != want {
+			t.Errorf("%s: %v", text, err)
+		}
+		// It is what decoding would replace.
+		var s string
+		if json.Unmarshal([]byte(text), &s) == nil && strings.ContainsRune(s, utf8.RuneError) != (err != nil) && !strings.Contains(text, `\ufffd`) {
+			t.Errorf("%s decodes to %q", text, s)
+		}
 	}
 }
 
