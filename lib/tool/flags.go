@@ -105,10 +105,18 @@ func (c *Call) Without(thing string, names ...string) error {
 	var err error
 	c.Flags.Visit(func(f *flag.Flag) {
 		if c.given[f.Name] && slices.Contains(names, f.Name) {
-			err = c.Misuse("%s goes without --%s", thing, f.Name)
+			err = c.Misuse("%s goes without %s", thing, dashed(f.Name))
 		}
 	})
 	return err
+}
+
+// dashed returns a flag's name as it is typed.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // Room returns the room operand: the first of operands, or where there is none

@@ -31,11 +31,20 @@ func (c *Call) Print(v any) error {
 func (c *Call) write(data []byte) error {
 	if c.text != nil {
 		if err := c.text.Flush(); err != nil {
-			return err
+			return unprinted(err)
 		}
 	}
 	_, err := c.out.Write(data)
-	return err
+	return unprinted(err)
+}
+
+// unprinted is the error of a record that could not be printed. Programs print what they
+// have done.
+func unprinted(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.From(err).WithHint("only the output is missing: see what is there before you run it again")
 }
 
 // Aside says something about what was printed: as a record behind it, or to

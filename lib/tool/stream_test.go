@@ -132,7 +132,7 @@ func TestEachEndsWhenItsStreamsDo(t *testing.T) {
 	x.out, x.Stdin = closed, strings.NewReader("{}\n{\"type\":\"other\"}\n")
 	n := 0
 	err := x.Each("draft", func(record.Line) (any, error) { n++; return record.Posted{}, nil })
-	if err != io.ErrClosedPipe || n != 1 {
+	if !errors.Is(err, io.ErrClosedPipe) || n != 1 {
 		t.Errorf("got %v after %d", err, n)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -152,7 +153,7 @@ func (c *Call) Parse(least, most int) ([]string, error) {
 		return nil, err
 	}
 	if err := c.Flags.Parse(flags); err != nil {
-		return nil, c.Misuse("%s", strings.Replace(err.Error(), "for flag -", "for flag --", 1))
+		return nil, c.Misuse("%s", ofFlag.ReplaceAllString(err.Error(), "for flag --$1"))
 	}
 	if err := c.environment(); err != nil {
 		return nil, err
@@ -171,6 +172,9 @@ func (c *Call) Parse(least, most int) ([]string, error) {
 	}
 	return operands, nil
 }
+
+// ofFlag finds a long flag where package flag spells it with one dash.
+var ofFlag = regexp.MustCompile(`for flag -(\w[\w-]+)`)
 
 // Misuse is a usage error.
 func (c *Call) Misuse(format string, args ...any) error {
