@@ -10,13 +10,13 @@ import (
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
-const usage = `usage: substrate-moderate next ROOM NAME --as NAME [--space DIR] [--text]
-       substrate-moderate invite ROOM NAME --as NAME [--space DIR] [--text]
-       substrate-moderate quiet ROOM NAME N --as NAME [--space DIR] [--text]
-       substrate-moderate order ROOM A,B --as NAME [--space DIR] [--text]
-       substrate-moderate topic ROOM TEXT --as NAME [--space DIR] [--text]
-       substrate-moderate end ROOM --as NAME [--space DIR] [--text]
-       substrate-moderate resume ROOM --as NAME [--space DIR] [--text]
+const usage = `usage: substrate-moderate next [ROOM] NAME --as NAME [--space DIR] [--text]
+       substrate-moderate invite [ROOM] NAME --as NAME [--space DIR] [--text]
+       substrate-moderate quiet [ROOM] NAME N --as NAME [--space DIR] [--text]
+       substrate-moderate order [ROOM] A,B --as NAME [--space DIR] [--text]
+       substrate-moderate topic [ROOM] TEXT --as NAME [--space DIR] [--text]
+       substrate-moderate end [ROOM] --as NAME [--space DIR] [--text]
+       substrate-moderate resume [ROOM] --as NAME [--space DIR] [--text]
 
 Run a room, as its moderator: hand the floor to somebody, add somebody to the
 order, have somebody passed over for N turns (0: no longer), replace the order or
@@ -31,7 +31,7 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	as, space, wait, text := c.As(), c.Space(), c.LockTimeout(), c.Text()
-	operands, err := c.Parse(2, -1)
+	operands, err := c.Parse(1, -1)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,11 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	act, err := parse(c, operands[0], operands[2:])
+	name, args, err := where(c, operands)
+	if err != nil {
+		return err
+	}
+	act, err := parse(c, operands[0], args)
 	if err != nil {
 		return err
 	}
@@ -48,9 +52,9 @@ func run(c *tool.Call) error {
 		return err
 	}
 	var room record.Room
-	key := d.Key(operands[1])
+	key := d.Key(name)
 	if act == nil {
-		room, err = d.Invite(context.Background(), key, who, operands[2])
+		room, err = d.Invite(context.Background(), key, who, args[0])
 	} else {
 		room, err = d.Moderate(context.Background(), key, who, act)
 	}

@@ -12,16 +12,28 @@ var operands = map[string]int{
 	"next": 1, "invite": 1, "quiet": 2, "order": 1, "topic": 1, "end": 0, "resume": 0,
 }
 
+// where returns the room, which may be the one that a hook was called for, and what
+// follows it.
+func where(c *tool.Call, given []string) (name string, args []string, err error) {
+	n, known := operands[given[0]]
+	if !known {
+		return "", nil, c.Misuse("unknown operation: %q", given[0])
+	}
+	if len(given) == 1+n {
+		name, err = c.Room(nil)
+		if err == nil || len(given) == 1 {
+			return name, given[1:], err
+		}
+	}
+	if len(given) != 2+n {
+		return "", nil, c.Misuse("%s takes %d operands after the room, not %d", given[0], n, max(len(given)-2, 0))
+	}
+	return given[1], given[2:], nil
+}
+
 // parse returns the act that an operation names, nil for invite, which is more
 // than a change of the room.
 func parse(c *tool.Call, op string, args []string) (room.Act, error) {
-	n, ok := operands[op]
-	if !ok {
-		return nil, c.Misuse("unknown operation: %q", op)
-	}
-	if len(args) != n {
-		return nil, c.Misuse("%s takes %d operands after the room, not %d", op, n, len(args))
-	}
 	switch op {
 	case "next":
 		return room.Hand(args[0]), nil
