@@ -241,3 +241,15 @@ func FuzzParsePacket(f *testing.F) {
 		}
 	})
 }
+
+func TestBase(t *testing.T) {
+	for raw, want := range map[string]string{
+		"https://H.example": "https://h.example", "HTTP://h:8080/": "http://h:8080", "https://[::1]:65535": "https://[::1]:65535",
+		"http://h:": "", "http://h:0": "", "http://h:65536": "", "http://h:99999": "", "http://h:x": "", "ftp://h": "",
+		"http://": "", "http://u@h": "", "http://h/x": "", "http://h?q": "", "http://h#f": "", "": "",
+	} {
+		if got, err := keyring.Base(raw); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", raw, got, err)
+		}
+	}
+}

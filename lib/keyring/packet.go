@@ -3,6 +3,7 @@ package keyring
 import (
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -63,6 +64,14 @@ func Base(raw string) (string, error) {
 	}
 	if u.Scheme = strings.ToLower(u.Scheme); u.Scheme != "https" && u.Scheme != "http" {
 		return "", bad
+	}
+	if strings.HasSuffix(u.Host, ":") {
+		return "", bad
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "", bad
+		}
 	}
 	return u.Scheme + "://" + strings.ToLower(u.Host), nil
 }

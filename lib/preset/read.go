@@ -73,7 +73,10 @@ func (r *Reading) Err() error {
 		at = fmt.Sprintf(":%d:%d", r.Line, r.Column)
 	}
 	code := fault.Corrupt
-	if r.cause != nil && !errors.Is(r.cause, fs.ErrNotExist) {
+	switch {
+	case r.cause == nil, errors.Is(r.cause, fs.ErrNotExist):
+	case errors.Is(r.cause, disk.ErrNotRegular), errors.Is(r.cause, disk.ErrTooLarge): // no other attempt could read it
+	default:
 		code = fault.From(r.cause).Code
 	}
 	return fault.New(code, "%s: %s%s: %s", r.Stage, r.File, at, r.Message).WithHint("%s", r.NextStep)
