@@ -50,10 +50,10 @@ func (h Hook) Run(ctx context.Context) (status int, err error) {
 	if h.Keep != nil {
 		cmd.ExtraFiles = []*os.File{h.Keep}
 	}
-	group(cmd)
+	end := group(cmd)
 	err = startAndWait(cmd)
 	if ctx.Err() != nil {
-		killGroup(cmd)
+		end()
 		return statusOf(cmd), context.Cause(ctx)
 	}
 	var exit *exec.ExitError

@@ -4,9 +4,7 @@ import "os/exec"
 
 const shell = "sh"
 
-func group(*exec.Cmd) {}
-
-func killGroup(*exec.Cmd) {}
+func group(*exec.Cmd) (end func()) { return func() {} }
 
 func statusOf(cmd *exec.Cmd) int {
 	if cmd.ProcessState == nil {

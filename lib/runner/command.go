@@ -55,9 +55,9 @@ func (m *Command) Take(ctx context.Context, t Turn) error {
 	if out != nil {
 		cmd.Stdout, cmd.Stderr = out, out
 	}
-	group(cmd)
+	end := group(cmd)
 	err = startAndWait(cmd)
-	killGroup(cmd)
+	end()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

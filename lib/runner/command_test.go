@@ -98,10 +98,13 @@ func TestCommandEndsWithItsGroup(t *testing.T) {
 	g := newRig(t)
 	check(t, command(g, "sleep 100 & echo $! >background").Take(t.Context(), Turn{}))
 	gone(t, number(t, g.b.Path("background")))
+	g.write("mind", "trap 'sleep .3; echo late >>late; exit 0' TERM; sleep 100 & echo $! >pid; wait")
 	for what, line := range map[string]string{
 		"cut off":  "sleep 100 & echo $! >pid; wait",
 		"deaf":     "trap '' TERM; sleep 100 & echo $! >pid; wait; wait",
 		"graceful": "trap 'echo bye >bye; exit 0' TERM; sleep 100 & echo $! >pid; wait",
+		// The shell in front is gone at once.
+		"behind a shell": "sh mind; true",
 	} {
 		os.Remove(g.b.Path("pid"))
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -114,8 +117,8 @@ func TestCommandEndsWithItsGroup(t *testing.T) {
 		}
 		gone(t, pid)
 	}
-	if g.read("bye") != "bye\n" {
-		t.Error("it was not asked")
+	if g.read("bye") != "bye\n" || g.read("late") != "late\n" {
+		t.Errorf("it was not asked: %q, %q", g.read("bye"), g.read("late"))
 	}
 }
 

@@ -5,22 +5,32 @@ package runner
 import (
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // shell is where it is on every Unix; a PATH may be missing.
 const shell = "/bin/sh"
 
-// group gives the command a process group, all of which gets SIGTERM when the turn is
-// cut off; what is left after the grace period is killed.
-func group(cmd *exec.Cmd) {
+// group gives the command a process group, all of which gets SIGTERM when its turn is
+// cut off.
+// end kills what is left of it, not before the grace period since then is over: a shell
+// in front of what was asked to end is gone before it.
+func group(cmd *exec.Cmd) (end func()) {
+	var asked time.Time
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	dieTogether(cmd.SysProcAttr)
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-}
-
-// killGroup ends what the command has left behind in its group.
-func killGroup(cmd *exec.Cmd) {
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // there may be nothing left
+	cmd.Cancel = func() error {
+		asked = time.Now()
+		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+	}
+	return func() {
+		if cmd.Process == nil {
+			return
+		}
+		group := -cmd.Process.Pid
+		for time.Since(asked) < grace && syscall.Kill(group, 0) == nil {
+			time.Sleep(5 * time.Millisecond)
+		}
+		_ = syscall.Kill(group, syscall.SIGKILL) // there may be nothing left
 	}
 }

@@ -83,10 +83,24 @@ func (r *Runner) load() error {
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(data, &r.journal); err != nil {
-		r.journal = journal{}
-		r.event("turn_lost", map[string]any{"error": err.Error()})
-		return disk.Replace(r.body.Path(journalFile+".malformed"), data)
+	if err = json.Unmarshal(data, &r.journal); err == nil {
+		err = r.journal.Turn.check()
+	}
+	if err == nil {
+		return nil
+	}
+	r.journal = journal{}
+	r.event("turn_lost", map[string]any{"error": err.Error()})
+	if err := disk.Replace(r.body.Path(journalFile+".malformed"), data); err != nil {
+		return err
+	}
+	return disk.Remove(r.body.Path(journalFile))
+}
+
+// check refuses what no agent has written.
+func (t *offered) check() error {
+	if t != nil && min(t.Offer, t.Transient, t.Attempts) < 0 {
+		return errors.New("a number below 0")
 	}
 	return nil
 }

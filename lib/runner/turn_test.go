@@ -112,14 +112,18 @@ func TestTurnIsAbandoned(t *testing.T) {
 }
 
 func TestJournalThatCannotBeRead(t *testing.T) {
-	g := newRig(t)
-	g.write(journalFile, `{"turn": {"id"`)
-	g.start()
-	g.publish("one")
-	g.tick(1)
-	g.turn()
-	if g.read(journalFile+".malformed") != `{"turn": {"id"` || len(g.logged("turn_lost")) != 1 {
-		t.Error("the broken one is not kept")
+	for _, text := range []string{`{"turn": {"id"`, `{"turn":{"id":"t","offer":-5,"attempts":-100,"transient":-100}}`} {
+		g := newRig(t)
+		g.write(journalFile, text)
+		g.start()
+		g.restart()
+		if g.read(journalFile+".malformed") != text || len(g.logged("turn_lost")) != 1 {
+			t.Errorf("%s is not kept, or lost more than once", text)
+		}
+		g.publish("one")
+		g.tick(1)
+		g.turn()
+		g.crash()
 	}
 }
 
