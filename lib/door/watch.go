@@ -4,8 +4,11 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -68,6 +71,10 @@ func (q Query) Watch(ctx context.Context, scan time.Duration, skip func(error), 
 					m.add(doors, false)
 				}
 			case <-ctx.Done():
+				m.following.Wait()
+				if lost := m.lost.Load(); lost != nil {
+					yield(Wake{}, *lost)
+				}
 				return
 			}
 		}
@@ -81,6 +88,9 @@ type merged struct {
 	hub   *wake.Hub
 	woken chan Wake
 	roots map[string]bool
+
+	following sync.WaitGroup
+	lost      atomic.Pointer[error] // when the time was over, another machine could not be reached
 }
 
 // add watches the spaces that are not watched yet. first says that the watch
@@ -108,13 +118,16 @@ func (m *merged) add(doors []*Door, first bool) {
 			keys = append(keys, d.Key(room))
 		}
 		for _, key := range keys {
-			go m.follow(d, key, first)
+			m.following.Go(func() { m.follow(d, key, first) })
 		}
 	}
 }
 
 func (m *merged) follow(d *Door, key store.Key, first bool) {
 	for again, err := range d.Store.Watch(m.ctx, key) {
+		if m.ctx.Err() != nil && fault.Is(err, fault.Unreachable) {
+			m.lost.Store(&err)
+		}
 		select {
 		case m.woken <- Wake{d, again, first, err}:
 			first = false

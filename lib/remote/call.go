@@ -134,6 +134,13 @@ func (s *Store) try(ctx context.Context, key string, r Request, pauses []time.Du
 		header[name] = value
 	}
 	r.Header = header
+	var lost error // the last time that nobody answered
+	late := func() error {
+		if lost != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return lost
+		}
+		return context.Cause(ctx)
+	}
 	for n := 0; ; n++ {
 		answer, err := s.Carrier.Do(ctx, r)
 		if err == nil && answer.Status < 300 {
@@ -144,15 +151,18 @@ func (s *Store) try(ctx context.Context, key string, r Request, pauses []time.Du
 		if err == nil {
 			err = refusal(answer)
 		} else if err = fault.New(fault.Unreachable, "cannot reach %s: %w", s.URL, err); ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, late()
 		}
 		if n == len(pauses) || !again(err) {
 			return nil, err
 		}
+		if fault.Is(err, fault.Unreachable) {
+			lost = err
+		}
 		select {
 		case <-time.After(pauses[n]):
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, late()
 		}
 	}
 }

@@ -4,10 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"iter"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -18,7 +21,8 @@ import (
 const slowest = 5 * time.Second
 
 // Watch yields a room that may have changed. A stream that breaks is taken up
-// where it broke, as often as need be; only its first beginning may fail.
+// where it broke, as often as need be; only its first beginning may fail. Where it is
+// broken when the time is over, that is its error, not the time.
 func (s *Store) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, error] {
 	return func(yield func(store.Key, error) bool) {
 		keys, err := s.watchers(ctx, key)
@@ -29,24 +33,39 @@ func (s *Store) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, e
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		woken, failed, armed := make(chan string), make(chan error), make(chan bool)
+		var all []*follower
+		var following sync.WaitGroup
+		end := func(err error) error {
+			if ctx.Err() == nil {
+				return err
+			}
+			following.Wait()
+			for _, f := range all {
+				if lost := f.lost.Load(); lost != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+					return *lost
+				}
+			}
+			return context.Cause(ctx)
+		}
 		for _, k := range keys {
-			f := &follower{s, k, key.Room, "", woken, armed}
-			go func() {
+			f := &follower{s: s, key: k, room: key.Room, woken: woken, armed: armed}
+			all = append(all, f)
+			following.Go(func() {
 				err := f.follow(ctx)
 				select {
 				case failed <- err:
 				case <-ctx.Done():
 				}
-			}()
+			})
 		}
 		for range keys {
 			select {
 			case <-armed:
 			case err := <-failed:
-				yield(key, err)
+				yield(key, end(err))
 				return
 			case <-ctx.Done():
-				yield(key, context.Cause(ctx))
+				yield(key, end(nil))
 				return
 			}
 		}
@@ -58,10 +77,10 @@ func (s *Store) Watch(ctx context.Context, key store.Key) iter.Seq2[store.Key, e
 				}
 				more = yield(store.Key{Space: key.Space, Room: room}, nil)
 			case err := <-failed:
-				yield(key, err)
+				yield(key, end(err))
 				return
 			case <-ctx.Done():
-				yield(key, context.Cause(ctx))
+				yield(key, end(nil))
 				return
 			}
 		}
@@ -98,6 +117,7 @@ type follower struct {
 	last  string // the event to go on after
 	woken chan<- string
 	armed chan<- bool
+	lost  atomic.Pointer[error] // why there is no stream; nil while there is
 }
 
 // follow returns only with an error: of the first beginning, or of a proxy that
@@ -108,7 +128,14 @@ func (f *follower) follow(ctx context.Context) error {
 		answer, err := f.begin(ctx, pauses)
 		if err == nil {
 			pause = pauses[0]
+			f.lost.Store(nil)
 			f.read(ctx, answer.Body, &begun)
+			if ctx.Err() == nil { // it was not we who ended it
+				why := error(fault.New(fault.Unreachable, "cannot reach %s: its stream of events has ended", f.s.URL))
+				f.lost.Store(&why)
+			}
+		} else if fault.Is(err, fault.Unreachable) {
+			f.lost.Store(&err)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -109,7 +109,7 @@ func CheckCursor(entry string) error {
 func (r Rooms) Wait(ctx context.Context, key store.Key, who string) (record.Room, error) {
 	var last record.Room
 	for _, err := range r.Store.Watch(ctx, key) {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !fault.Is(err, fault.Unreachable) {
 			return last, TimedOut(ctx, last)
 		}
 		if err != nil {
