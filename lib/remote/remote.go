@@ -245,6 +245,13 @@ func (s *Store) Members(ctx context.Context, space string) ([]store.Member, erro
 	return members(p), err
 }
 
+// Owner returns whose key the host takes the store's first one for.
+func (s *Store) Owner(ctx context.Context) (string, error) {
+	var host record.Host
+	err := s.get(ctx, "/v1", &host)
+	return host.For, err
+}
+
 // Register adds participants on the host.
 func (s *Store) Register(ctx context.Context, space string, who []store.Member) ([]store.Member, error) {
 	if err := s.here(space); err != nil {
@@ -280,7 +287,7 @@ func query(p store.Part) string {
 			q.Set(key, itoa(n))
 		}
 	}
-	for key, on := range map[string]bool{"passes": p.Passes, "files": p.Files, "bodies": p.Bodies} {
+	for key, on := range map[string]bool{"passes": p.Passes, "files": p.Files, "bodies": p.Bodies || p.Files} {
 		q.Set(key, map[bool]string{false: "0", true: "1"}[on])
 	}
 	return q.Encode()

@@ -140,7 +140,7 @@ type Part struct {
 	After         string // only later ones than this name, known or not
 	Passes        bool   // passes too
 	Bodies        bool   // with their bodies
-	Files         bool   // with the content of their files as well
+	Files         bool   // with their bodies and the content of their files
 }
 
 // View is one snapshot of a room.

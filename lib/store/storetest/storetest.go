@@ -374,6 +374,15 @@ func testSnapshot(t *testing.T, b bench) {
 	if got := strings.Join(bodies, " "); got != "one two" || view.Head.Version != 2 {
 		t.Errorf("a snapshot at version %d shows %q", view.Head.Version, got)
 	}
+	// Files come with the bodies that are in them.
+	if view, err = b.Read(t.Context(), b.room, store.Part{Files: true, Last: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for e, err := range view.Entries {
+		if err != nil || e.Body != "three" || !strings.HasSuffix(strings.TrimSpace(string(e.File)), "three") {
+			t.Errorf("with its file: %+v, %v", e, err)
+		}
+	}
 }
 
 func testMembers(t *testing.T, b bench) {
