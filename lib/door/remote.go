@@ -107,6 +107,13 @@ func JoinRemote(ctx context.Context, file, label string) (record.Participant, er
 	if err != nil {
 		return p, err
 	}
+	owner, err := d.Store.(*remote.Store).Owner(ctx)
+	if err != nil {
+		return p, err
+	}
+	if owner != "" && owner != packet.Name {
+		return p, fault.New(fault.BadInput, "not the key of %q but of %q: %q", packet.Name, owner, file)
+	}
 	p.Root, p.Name = d.Root, packet.Name
 	for _, m := range members {
 		if m.Name == p.Name {

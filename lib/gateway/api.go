@@ -79,7 +79,7 @@ func (g *Gateway) space(w http.ResponseWriter, r *http.Request, who string) erro
 	if err != nil {
 		return err
 	}
-	s := record.Space{Type: "space", Version: 1, Participants: []record.Member{}}
+	s := record.Host{Space: record.Space{Type: "space", Version: 1, Participants: []record.Member{}}, For: who}
 	if g.Rooms.Label != nil {
 		s.Label = g.Rooms.Label(g.Space)
 	}

@@ -6,6 +6,12 @@ import "github.com/substrate-tools/substrate/lib/fault"
 // records with keys added; root is always empty there, since a path on the host
 // is nobody's business elsewhere.
 
+// Host is the record of the space with the owner of the key that was shown.
+type Host struct {
+	Space
+	For string `json:"for"`
+}
+
 // LiveRoom is a room record with the name of its last entry.
 type LiveRoom struct {
 	Type string `json:"type"` // "room"
