@@ -7,6 +7,7 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
+	"github.com/substrate-tools/substrate/lib/name"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -33,11 +34,16 @@ substrate-mcp --name claude --space .
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	name, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
+	as, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
 	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
 	other, dir := siblings(c.Flags), bodyFlag(c)
 	if _, err := c.Parse(0, 0); err != nil {
 		return err
+	}
+	if *as != "" {
+		if err := name.Check("participant", *as); err != nil {
+			return err
+		}
 	}
 	args, err := other.command(c, *spaces)
 	if err != nil {
@@ -51,7 +57,7 @@ func run(c *tool.Call) error {
 		return err
 	}
 	s := mcpserver.New(mcpserver.Config{
-		Version: tool.Version, Name: *name, Spaces: *spaces, Wait: *wait,
+		Version: tool.Version, Name: *as, Spaces: *spaces, Wait: *wait,
 		Log: mcpserver.Log("substrate-mcp.log"), Frames: *frames, Tools: tools,
 	})
 	defer s.Close()

@@ -122,7 +122,7 @@ func (n *notify) check(s notice.Store, channel string) error {
 		if err != nil || c.Version == "" {
 			return err
 		}
-		return n.Show(*n.people, n.record(s, c))
+		return n.Show(*n.people, n.record(s, s.Delivered(), c))
 	}
 	all, err := s.Snapshot()
 	if err != nil {
@@ -131,18 +131,19 @@ func (n *notify) check(s notice.Store, channel string) error {
 	for _, skipped := range all.Skipped {
 		n.Warn(skipped)
 	}
+	seen := s.Delivered()
 	for _, c := range all.Channels {
-		if err := n.Show(*n.people, n.record(s, c)); err != nil {
+		if err := n.Show(*n.people, n.record(s, seen, c)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (n *notify) record(s notice.Store, c notice.Channel) record.Notification {
+func (n *notify) record(s notice.Store, seen notice.Delivered, c notice.Channel) record.Notification {
 	r := record.Notification{
 		Type: "notification", Dir: s.Body().Dir(), Channel: c.Name, Version: string(c.Version),
-		Delivered: s.Delivered().Versions[c.Name] == c.Version,
+		Delivered: seen.Versions[c.Name] == c.Version,
 		Header:    c.Object.Text("header"), Icon: c.Object.Text("icon"), Priority: c.Object.Text("priority"),
 		PublishedAt: c.Object.Text("published_at"), Instructions: c.Object.Text("instructions"),
 		Data: c.Object.Get("data"),
@@ -183,7 +184,7 @@ func (n *notify) put(ctx context.Context, s notice.Store, channel string, now ti
 	if err != nil {
 		return err
 	}
-	return n.Show(*n.people, n.record(s, c))
+	return n.Show(*n.people, n.record(s, s.Delivered(), c))
 }
 
 func (n *notify) publish(ctx context.Context, s notice.Store, now time.Time) error {

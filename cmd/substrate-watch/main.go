@@ -37,7 +37,7 @@ func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
 	who, entries, since := c.For(), c.Flags.Bool("entries", false, ""), c.Flags.String("since", "", "")
-	once, timeout := c.Flags.Bool("once", false, ""), c.Duration("timeout", 0)
+	once, timeout := c.Flags.Bool("once", false, ""), c.Duration("timeout", -1)
 	command, scan := c.Flags.String("exec", "", ""), c.Duration("scan", 15*time.Second)
 	agent := c.Flags.String("inbox", "", "")
 	all, space, text := c.AllSpaces(), c.Space(), c.Text()
@@ -64,7 +64,7 @@ func run(c *tool.Call) error {
 		defer stop()
 		w.notifier = attend.NewNotifier(ctx, *command, c.Chatter(), c.Fail)
 	}
-	if *timeout > 0 {
+	if *timeout >= 0 {
 		var cancel func()
 		ctx, cancel = context.WithTimeout(ctx, *timeout)
 		defer cancel()

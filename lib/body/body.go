@@ -138,6 +138,9 @@ func (b Body) Make(rel string) (string, error) {
 			return "", err
 		}
 	}
+	if info, err := os.Stat(at); err == nil && !info.IsDir() {
+		return "", fault.New(fault.Corrupt, "not a directory: %q", at).WithHint("move it away")
+	}
 	return at, nil
 }
 

@@ -27,7 +27,8 @@ type Lease struct {
 }
 
 // Acquire takes the lease, or refuses with busy when it was held elsewhere for as
-// long as wait; with a wait of 0 it tries once. It ends early with ctx's error.
+// long as wait; with a wait of 0 it tries once. It ends early with
+// ctx's cause.
 func (b Body) Acquire(ctx context.Context, wait time.Duration) (*Lease, error) {
 	deadline := time.Now().Add(wait) // monotonic: no step of the wall clock moves it
 	for {
@@ -36,7 +37,7 @@ func (b Body) Acquire(ctx context.Context, wait time.Duration) (*Lease, error) {
 		case err == nil:
 			return &Lease{unlock: unlock}, nil
 		case ctx.Err() != nil:
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		case !fault.Is(err, fault.Busy):
 			return nil, fault.New(fault.From(err).Code, "cannot take the lease of %q: %w", b.dir, err).
 				WithHint("keep agents on a file system that can be written and whose locks work")
@@ -49,7 +50,7 @@ func (b Body) Acquire(ctx context.Context, wait time.Duration) (*Lease, error) {
 		select {
 		case <-time.After(min(left, leasePause)):
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, context.Cause(ctx)
 		}
 	}
 }

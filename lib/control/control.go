@@ -133,10 +133,13 @@ func (c Caller) gate(op, address, reason string) (body.Body, error) {
 	}
 	m := target.Manifest()
 	switch {
+	case !m.IsAgent() && target.Settled():
+		return none, fault.New(fault.BadInput, "never started: %q", address).
+			WithHint("substrate-agent %s --mind CMD starts it", record.Shell(target.Dir()))
 	case !m.IsAgent():
 		return none, noAgent(address)
 	case m.IsHuman():
-		return none, fault.New(fault.Denied, "a human, not an agent: %q", address)
+		return none, human(address)
 	case op == Nirvana:
 		return target, c.fence(target, named)
 	}
@@ -175,6 +178,10 @@ func (c Caller) find(address string) (b body.Body, named string, err error) {
 		err = noAgent(address)
 	}
 	return b, named, err
+}
+
+func human(address string) error {
+	return fault.New(fault.Denied, "a human, not an agent: %q", address)
 }
 
 func noAgent(address string) error {

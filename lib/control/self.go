@@ -25,8 +25,8 @@ func (c Caller) Sleep(ctx context.Context, delay json.RawMessage, force bool) (r
 	if err != nil {
 		return none, err
 	}
-	if !c.Body.Alive(c.Host.Now(), c.Threshold) {
-		return none, notRunning(c.Body)
+	if err := c.running(); err != nil {
+		return none, err
 	}
 	if !force {
 		if err := c.unseen(); err != nil {
@@ -47,6 +47,17 @@ func (c Caller) Sleep(ctx context.Context, delay json.RawMessage, force bool) (r
 	}
 	out.Outcome = "asleep"
 	return out, nil
+}
+
+// running refuses where there is no agent who would hear of it.
+func (c Caller) running() error {
+	switch {
+	case c.Body.Manifest().IsHuman():
+		return human(c.Body.Address())
+	case !c.Body.Alive(c.Host.Now(), c.Threshold):
+		return notRunning(c.Body)
+	}
+	return nil
 }
 
 // unseen refuses to sleep over notifications that were not put before the agent.
@@ -71,8 +82,8 @@ func (c Caller) unseen() error {
 // refusal comes before anything is written.
 func (c Caller) Refresh(ctx context.Context, q preset.Request, reason string) (record.Control, error) {
 	var none record.Control
-	if !c.Body.Alive(c.Host.Now(), c.Threshold) {
-		return none, notRunning(c.Body)
+	if err := c.running(); err != nil {
+		return none, err
 	}
 	if err := Refused(Preflight(c.Body, c.Host)); err != nil {
 		return none, err

@@ -2,6 +2,7 @@ package export
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -214,13 +215,30 @@ func Open(name string) (dir fs.FS, close func(), err error) {
 	return os.DirFS(temp), func() { os.RemoveAll(temp) }, nil
 }
 
+// ended asks that nothing but empty blocks stands behind the end of a tar: other
+// programs may read on there.
+func ended(in io.Reader) error {
+	rest := bufio.NewReader(in)
+	for {
+		b, err := rest.ReadByte()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case b != 0:
+			return differs("something was added behind the end of the tar")
+		}
+	}
+}
+
 // unpack writes the regular files of a tar below a directory, and none elsewhere.
 func unpack(in io.Reader, to string) error {
 	archive := tar.NewReader(in)
 	for {
 		head, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return ended(in)
 		}
 		if err != nil {
 			return differs("not a tar: %w", err)

@@ -95,6 +95,7 @@ func (in *inspection) place() {
 func (in *inspection) candidate(d os.DirEntry) {
 	component := d.Name()
 	path := filepath.Join(threads(in.root), component)
+	_, gone := os.Lstat(filepath.Join(path, "config.yaml"))
 	switch room, ok := name.FromComponent(component); {
 	case strings.HasPrefix(component, "."):
 	case d.Type()&fs.ModeSymlink != 0:
@@ -103,8 +104,10 @@ func (in *inspection) candidate(d os.DirEntry) {
 		in.warn("room", "not a directory, so no room: "+path, "")
 	case !ok:
 		in.warn("room", "the name of this directory is none of a room: "+path, "rename it; "+name.Rule)
-	case !disk.Exists(filepath.Join(path, "config.yaml")):
+	case errors.Is(gone, fs.ErrNotExist):
 		in.bare(path)
+	case gone != nil:
+		in.fail("room", gone.Error(), "ask its owner for permission")
 	default:
 		in.room(roomAt(store.Key{Space: in.root, Room: room}))
 	}

@@ -39,7 +39,10 @@ type Place struct {
 // Listen opens a socket. An address that others reach is refused unless that is
 // said, and then without encryption unless that is said as well.
 func Listen(p Place) (*Listener, error) {
-	host, _, err := net.SplitHostPort(p.Address)
+	host, port, err := net.SplitHostPort(p.Address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	switch {
 	case err != nil:
 		return nil, fault.New(fault.Usage, "not an address: %q", p.Address).WithHint("for example 127.0.0.1:0")

@@ -169,7 +169,11 @@ func (b *batch) check(dir disk.Dir, with With) {
 	for i := range b.rows {
 		r := &b.rows[i]
 		if r.unread != nil {
-			b.unread = fault.New(fault.Corrupt, "entry cannot be read: %w", r.unread)
+			code := fault.Corrupt
+			if fault.Is(r.unread, fault.Denied) {
+				code = fault.Denied
+			}
+			b.unread = fault.New(code, "entry cannot be read: %w", r.unread)
 			return
 		}
 		e := r.entry()

@@ -169,12 +169,20 @@ func (m *Message) tell(ctx context.Context, d delivery, now time.Time) error {
 		return nil
 	}
 	subject, _ := cut(record.OneLine(m.Subject()), 100)
+	to, when := "Mail to "+d.Address, "that is mended"
+	switch d.Error {
+	case string(noAgent(d.Address)), string(notRunning(d.Address)):
+		when = d.Address + " is there"
+	}
+	if d.Address == "" {
+		to = "Mail to nobody"
+	}
 	_, _, err := notice.Open(m.Box.body).Within(m.Box.wait).Publish(ctx, notice.Event{
 		Source: "email.bounce",
 		Ref:    m.Text("id"),
 		Key:    fmt.Sprintf("email.bounce:%s:%s:%d", m.Text("id"), d.Address, d.Attempts),
-		Body: fmt.Sprintf("Mail to %s bounced: %s. Subject: %q. It is not queued: once %s is there, send it again "+
-			"(substrate-mail send with --id %s and the same words).", d.Address, d.Error, subject, d.Address, m.ID),
+		Body: fmt.Sprintf("%s bounced: %s. Subject: %q. It is not queued: once %s, send it again "+
+			"(substrate-mail send with --id %s and the same words).", to, d.Error, subject, when, m.ID),
 	}, now)
 	return err
 }

@@ -150,14 +150,19 @@ type Body struct {
 
 // Body defines -f, -m, --pass and --max-body.
 func (c *Call) Body(limit int) *Body {
-	b := &Body{call: c}
+	b := &Body{call: c, limit: limit}
 	c.Flags.Func("m", "", func(s string) error {
 		b.message = &s
 		return nil
 	})
 	c.Flags.StringVar(&b.file, "f", "", "")
 	c.Flags.BoolVar(&b.pass, "pass", false, "")
-	c.Flags.IntVar(&b.limit, "max-body", limit, "")
+	c.Flags.Func("max-body", "", func(s string) (err error) {
+		if b.limit, err = strconv.Atoi(s); err != nil || b.limit < 1 {
+			return errors.New("not a number above 0")
+		}
+		return nil
+	})
 	c.Exclude("m", "f", "pass")
 	return b
 }
