@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/fault"
@@ -67,10 +68,29 @@ func (g *Gateway) describe(w http.ResponseWriter, _ *http.Request) {
 	w.Write(openAPI)
 }
 
+// nothing is asked where there is no route, or none for this method.
 func (g *Gateway) nothing(w http.ResponseWriter, r *http.Request, _ string) error {
+	if methods := g.methods(r); len(methods) > 0 {
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+		Refuse(w, http.StatusMethodNotAllowed, fault.New(fault.Usage, "no %s here: %q", record.Clip(r.Method, 16), record.Clip(r.URL.Path, 256)).
+			WithHint("ask by %s", strings.Join(methods, " or ")))
+		return nil
+	}
 	Refuse(w, http.StatusNotFound, fault.New(fault.Usage, "no such route: %s %q", record.Clip(r.Method, 16), record.Clip(r.URL.Path, 256)).
 		WithHint("GET /v1/openapi.json describes what there is"))
 	return nil
+}
+
+// methods are those by which there is something at a request's path.
+func (g *Gateway) methods(r *http.Request) []string {
+	var all []string
+	other := *r
+	for _, other.Method = range []string{http.MethodGet, http.MethodPost} {
+		if _, pattern := g.mux.Handler(&other); pattern != "/v1" && pattern != "/v1/" {
+			all = append(all, other.Method)
+		}
+	}
+	return all
 }
 
 // space tells what the space is called and who takes part in it.

@@ -166,6 +166,29 @@ func raw(t *testing.T, h *host, line string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
+// A wrong method is told which there are; a wrong path is not there by any.
+func TestMethods(t *testing.T) {
+	h := serve(t)
+	for _, c := range []struct {
+		method, path, allow string
+		status              int
+	}{
+		{"POST", "/v1", "GET", 405},
+		{"DELETE", "/v1/rooms", "GET, POST", 405},
+		{"PUT", "/v1/rooms/design/entries", "GET, POST", 405},
+		{"GET", "/v1/rooms/design/moderate", "POST", 405},
+		{"POST", "/v1/rooms/design", "GET", 405},
+		{"GET", "/v1/nothing", "", 404},
+		{"POST", "/v1/rooms/design/nothing", "", 404},
+	} {
+		a := h.ask(c.method, c.path, "dan", nil)
+		h.refused(c.method+" "+c.path, a, c.status, fault.Usage)
+		if got := a.header.Get("Allow"); got != c.allow {
+			t.Errorf("%s %s: Allow %q, want %q", c.method, c.path, got, c.allow)
+		}
+	}
+}
+
 // TestNoPathLeadsOut tries to get at files by every spelling of a path.
 func TestNoPathLeadsOut(t *testing.T) {
 	h := serve(t)

@@ -62,6 +62,8 @@ func Status(f *fault.Error) int {
 	switch {
 	case errors.Is(f, tooMany):
 		return http.StatusTooManyRequests
+	case errors.Is(f, errNotJSON):
+		return http.StatusUnsupportedMediaType
 	case errors.Is(f, noVersion):
 		return http.StatusPreconditionRequired
 	}
@@ -102,8 +104,10 @@ func send(w http.ResponseWriter, status int, v any) error {
 	return err
 }
 
-// Two refusals that HTTP has a status of its own for.
+// Refusals that HTTP has a status of its own for.
 var (
+	errNotJSON = errors.New("not application/json")
+
 	tooMany   = fault.New(fault.Busy, "too many requests").WithHint("slow down")
 	noVersion = fault.New(fault.BadInput, "version is missing").
 			WithHint("send the version of the room that you have seen")

@@ -26,7 +26,7 @@ const (
 func (g *Gateway) read(w http.ResponseWriter, r *http.Request, limit int64, v any) error {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if kind != "application/json" {
-		return fault.New(fault.BadInput, "not application/json: %q", record.Clip(r.Header.Get("Content-Type"), 64)).
+		return fault.New(fault.BadInput, "%w: %q", errNotJSON, record.Clip(r.Header.Get("Content-Type"), 64)).
 			WithHint("send the header Content-Type: application/json")
 	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))

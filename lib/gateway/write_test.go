@@ -108,7 +108,7 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 		h.refused(c.what, h.ask("POST", c.path, c.who, c.body), c.status, c.code)
 	}
 	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonp"} {
-		h.refused(kind, h.ask("POST", entries, "dan", posting("x", 0), "Content-Type", kind), 400, fault.BadInput)
+		h.refused(kind, h.ask("POST", entries, "dan", posting("x", 0), "Content-Type", kind), 415, fault.BadInput)
 	}
 	h.refused("a bad id", h.ask("POST", entries, "dan", posting("x", 0), "Idempotency-Key", strings.Repeat("x", 129)), 400, fault.BadInput)
 	h.stands("design", 0, "dan")
