@@ -442,7 +442,7 @@ func TestCrashAgentRefreshStorm(t *testing.T) {
 		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, path := range all {
 			line, _ := os.ReadFile(path)
-			if b.Runs(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")) {
+			if b.Runs(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"), "") {
 				n++
 			}
 		}

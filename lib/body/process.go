@@ -22,10 +22,11 @@ func (p Process) Is() bool {
 	return p.PID > 0 && p == now && now.Boot != "" && now.Started != 0
 }
 
-// Runs reports whether a command line is that of an agent's run on this directory:
-// our program's, or the prior runtime's. Only absolute paths are looked at, since
-// where a relative one leads is not known; the lease decides in any case.
-func (b Body) Runs(args []string) bool {
+// Runs reports whether a command line, of a process that is in the directory cwd, is
+// that of an agent's run on this directory: our program's, or the prior runtime's. A
+// relative path is not looked at where cwd is "", not known; the lease decides in any
+// case.
+func (b Body) Runs(args []string, cwd string) bool {
 	if len(args) == 0 {
 		return false
 	}
@@ -43,7 +44,10 @@ func (b Body) Runs(args []string) bool {
 			continue // may be the value of a flag
 		}
 		if !filepath.IsAbs(arg) {
-			continue
+			if cwd == "" {
+				continue
+			}
+			arg = filepath.Join(cwd, arg)
 		}
 		if other, err := Open(arg); err == nil && b.Same(other) {
 			return true

@@ -49,7 +49,8 @@ func (b Body) Duplicates() []int {
 		if err != nil { // it has ended since
 			continue
 		}
-		if b.Runs(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")) {
+		cwd, _ := os.Readlink(filepath.Join(filepath.Dir(path), "cwd")) // somebody else's may not be known
+		if b.Runs(strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00"), cwd) {
 			pids = append(pids, pid)
 		}
 	}

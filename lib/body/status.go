@@ -74,6 +74,11 @@ func (b Body) WriteStatus(s Status) error {
 	return disk.Refresh(b.Path(StatusFile), o.Indented())
 }
 
+// WriteLastStatus writes .status.json for the time when nobody writes it any more.
+func (b Body) WriteLastStatus(s Status) error {
+	return errors.Join(b.WriteStatus(s), disk.EndRefresh(b.Path(StatusFile)))
+}
+
 // Status reads .status.json. It says what was so when it was written; whether the
 // agent still is there, the heartbeat and the lease say.
 func (b Body) Status() (Status, Kind) {

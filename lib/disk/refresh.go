@@ -22,9 +22,13 @@ func Refresh(path string, data []byte) error {
 	return nil
 }
 
+// EndRefresh leaves the file that was published by Refresh last alone, as one that is
+// not refreshed any more.
+func EndRefresh(path string) error { return Remove(spareOf(path)) }
+
 // RemoveRefreshed removes a file that was published by Refresh, and its spare.
 func RemoveRefreshed(path string) error {
-	Remove(spareOf(path))
+	EndRefresh(path)
 	return Remove(path)
 }
 

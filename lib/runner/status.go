@@ -31,7 +31,7 @@ func (r *Runner) status(context.Context) error {
 	return nil
 }
 
-func (r *Runner) lastStatus(context.Context) error { return r.body.WriteStatus(r.now(false)) }
+func (r *Runner) lastStatus(context.Context) error { return r.body.WriteLastStatus(r.now(false)) }
 
 func (r *Runner) now(running bool) body.Status {
 	age := 0.0 // it is written right before this
