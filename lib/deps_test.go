@@ -21,7 +21,7 @@ const module = "github.com/substrate-tools/substrate"
 
 // A package may import those before it in its own block, and the base.
 var (
-	base = []string{"fault", "name", "stamp", "record", "disk", "yamldoc", "wake", "tool"}
+	base = []string{"fault", "name", "stamp", "record", "disk", "yamldoc", "wake", "spawn", "tool"}
 
 	rooms = []string{
 		"floor", "transcript", "store", "store/storetest", "room", "index", "files", "keyring", "home", "remote", "door", "export",

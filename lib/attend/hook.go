@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/substrate-tools/substrate/lib/spawn"
 )
 
 // Hook is a command that is run by sh, in a process group of its own.
@@ -30,10 +32,6 @@ type Hook struct {
 // ErrTimeout says that a hook was killed for taking too long.
 var ErrTimeout = errors.New("timed out")
 
-// grace is how long a group has between SIGTERM and SIGKILL, and how long output
-// is waited for that a process left behind could still write.
-const grace = 2 * time.Second
-
 // Run runs the hook and returns its exit status, 128 + n when signal n ended it.
 // The error says that it did not run to its end: ErrTimeout, the end of ctx, or
 // that it could not be started.
@@ -43,22 +41,20 @@ func (h Hook) Run(ctx context.Context) (status int, err error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, h.Timeout, ErrTimeout)
 		defer cancel()
 	}
-	cmd := exec.CommandContext(ctx, shell, "-c", h.Command)
+	cmd := spawn.Shell(ctx, h.Command)
 	cmd.Env = append(environ(), h.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = h.Stdin, h.Stdout, h.Stderr
-	cmd.WaitDelay = grace
 	if h.Keep != nil {
 		cmd.ExtraFiles = []*os.File{h.Keep}
 	}
-	end := group(cmd)
-	err = startAndWait(cmd)
+	err = cmd.Run()
 	if ctx.Err() != nil {
-		end()
-		return statusOf(cmd), context.Cause(ctx)
+		cmd.End()
+		return cmd.Status(), context.Cause(ctx)
 	}
 	var exit *exec.ExitError
 	if err == nil || errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) {
-		return statusOf(cmd), nil
+		return cmd.Status(), nil
 	}
 	return -1, err
 }

@@ -3,12 +3,10 @@
 package attend_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,28 +71,6 @@ func TestHookTimeout(t *testing.T) {
 	}
 	if took := time.Since(begun); took > 10*time.Second {
 		t.Errorf("took %v", took)
-	}
-}
-
-// A command behind a shell, which is gone at once, has the time to end by itself.
-func TestHookBehindAShell(t *testing.T) {
-	late := filepath.Join(t.TempDir(), "late")
-	script := filepath.Join(filepath.Dir(late), "script")
-	if err := os.WriteFile(script, []byte("trap 'sleep .3; echo late >"+late+"; exit 0' TERM\necho up\nwhile :; do sleep .05; done"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	up, out := io.Pipe()
-	go func() {
-		bufio.NewReader(up).ReadString('\n')
-		cancel()
-		io.Copy(io.Discard, up)
-	}()
-	if _, err := (attend.Hook{Command: "sh " + script + "; true", Stdout: out}).Run(ctx); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if got := read(t, late); got != "late\n" {
-		t.Errorf("%q: it was killed first", got)
 	}
 }
 

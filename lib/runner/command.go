@@ -8,12 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/record"
+	"github.com/substrate-tools/substrate/lib/spawn"
 )
 
 // Command is a mind that is a shell command. It is run anew for each turn, in the agent's
@@ -33,7 +33,6 @@ type Command struct {
 const (
 	mindLog = body.LogsDir + "/mind.log"
 	maxLog  = 1 << 20 // at the beginning of a turn, in bytes; then a new one is begun
-	grace   = 2 * time.Second
 )
 
 // Take runs the command. When its turn is over, so is everything in its process group,
@@ -50,22 +49,21 @@ func (m *Command) Take(ctx context.Context, t Turn) error {
 		m.Say(fault.New(fault.From(err).Code, "what the mind prints is not kept: %w", err))
 	}
 	m.mute = err != nil
-	cmd := exec.CommandContext(ctx, shell, "-c", m.Line)
-	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = m.Body.Dir(), t.Environ, in, grace
+	cmd := spawn.Shell(ctx, m.Line)
+	cmd.Dir, cmd.Env, cmd.Stdin = m.Body.Dir(), t.Environ, in
 	if out != nil {
 		cmd.Stdout, cmd.Stderr = out, out
 	}
-	end := group(cmd)
-	err = startAndWait(cmd)
-	end()
+	err = cmd.Run()
+	cmd.End()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return failure(cmd, err)
+	return failure(err)
 }
 
 // failure says how a command failed, nil when it did not.
-func failure(cmd *exec.Cmd, err error) error {
+func failure(err error) error {
 	var exit *exec.ExitError
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):

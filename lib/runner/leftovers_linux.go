@@ -3,9 +3,7 @@ package runner
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,18 +11,8 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/fault"
+	"github.com/substrate-tools/substrate/lib/spawn"
 )
-
-// dieTogether makes the kernel kill the command when we are killed.
-func dieTogether(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
-
-// startAndWait keeps to one thread, since the kernel takes the end of the thread that
-// started a child for the end of its parent.
-func startAndWait(cmd *exec.Cmd) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	return cmd.Run()
-}
 
 // session returns the number of the session of processes that we are in, -1 where that
 // is not known. It is 0 where the one who began it is in a process namespace around ours,
@@ -64,7 +52,7 @@ func endLeftovers(variable string, session int) (int, error) {
 			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
 		}
 		switch waited := time.Since(began); {
-		case len(left) > 0 && waited > grace:
+		case len(left) > 0 && waited > spawn.Grace:
 			return len(killed), fault.New(fault.Timeout, "the mind of the agent before does not end: process %v", left)
 		case len(left) == 0 && (!blank || waited > blankFor):
 			return len(killed), nil

@@ -2,10 +2,6 @@
 
 package runner
 
-import "os/exec"
-
-func startAndWait(cmd *exec.Cmd) error { return cmd.Run() }
-
 func session() int { return 0 }
 
 // endLeftovers cannot tell here which processes were a mind's.

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package attend
+package spawn
 
 import "os/exec"
 

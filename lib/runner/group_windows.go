@@ -1,7 +1,0 @@
-package runner
-
-import "os/exec"
-
-const shell = "sh"
-
-func group(*exec.Cmd) (end func()) { return func() {} }

@@ -1,0 +1,17 @@
+package spawn
+
+import (
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+func dieTogether(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// startAndWait keeps to one thread, since the kernel takes the end of the thread that
+// started a child for the end of its parent.
+func startAndWait(cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return cmd.Run()
+}
