@@ -40,31 +40,22 @@ func run(c *tool.Call) error {
 		if r.Config == nil {
 			c.No()
 		}
-		if err := show(c, *text, r.Findings...); err != nil {
+		if err := tool.ShowAll(c, *text, r.Findings); err != nil {
 			return err
 		}
-		return show(c, *text, r.Reading)
+		return c.Show(*text, r.Reading)
 	case "resolve":
 		written, err := host.WriteResolved(r)
 		if err != nil {
 			return err
 		}
-		return show(c, *text, written)
+		return c.Show(*text, written)
 	case "explain":
 		settings, err := r.Explain()
 		if err != nil {
 			return err
 		}
-		return show(c, *text, settings...)
+		return tool.ShowAll(c, *text, settings)
 	}
 	return c.Misuse("unknown operation: %q", operands[0])
-}
-
-func show[T interface{ Text() string }](c *tool.Call, text bool, rows ...T) error {
-	for _, row := range rows {
-		if err := c.Show(text, row); err != nil {
-			return err
-		}
-	}
-	return nil
 }
