@@ -53,7 +53,7 @@ func (tame) Transform(doc *ast.Document, source text.Reader, _ parser.Context) {
 			n.SetAttributeString("rel", rel)
 		case *ast.AutoLink:
 			n.SetAttributeString("rel", rel)
-			if entering && (linked(n) || n.AutoLinkType == ast.AutoLinkURL && harmless(n.URL(source.Source())) == nil) {
+			if entering && n.AutoLinkType == ast.AutoLinkURL && harmless(n.URL(source.Source())) == nil {
 				strange = append(strange, n)
 			}
 		case *east.Table:
@@ -77,15 +77,31 @@ func (tame) Transform(doc *ast.Document, source text.Reader, _ parser.Context) {
 			shown.AppendChild(shown, ast.NewString(picture.Destination))
 		}
 		picture.Parent().ReplaceChild(picture.Parent(), picture, shown)
-		if linked(shown) {
-			for c := shown.FirstChild(); c != nil; c = shown.FirstChild() {
-				shown.Parent().InsertBefore(shown.Parent(), shown, c)
-			}
-			shown.Parent().RemoveChild(shown.Parent(), shown)
-		}
 	}
 	for _, link := range strange {
 		link.Parent().ReplaceChild(link.Parent(), link, ast.NewString(link.Label(source.Source())))
+	}
+	flatten(doc, source.Source())
+}
+
+// flatten leaves of a link within a link, as pictures may have been, the text alone.
+func flatten(doc ast.Node, source []byte) {
+	var inner []ast.Node
+	ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering && (n.Kind() == ast.KindLink || n.Kind() == ast.KindAutoLink) && linked(n) {
+			inner = append(inner, n)
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range inner {
+		if link, ok := n.(*ast.AutoLink); ok {
+			n.Parent().ReplaceChild(n.Parent(), n, ast.NewString(link.Label(source)))
+			continue
+		}
+		for c := n.FirstChild(); c != nil; c = n.FirstChild() {
+			n.Parent().InsertBefore(n.Parent(), n, c)
+		}
+		n.Parent().RemoveChild(n.Parent(), n)
 	}
 }
 

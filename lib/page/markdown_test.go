@@ -31,6 +31,7 @@ func safe(html string) string {
 }
 
 var attacks = []string{
+	"![[![x]\xff\x7favascript:1)](javascript:2)](javascript:3)", // a link in a picture, found by fuzzing
 	"<script>alert(1)</script>", "<SCRIPT SRC=//evil.example></SCRIPT>", "<img src=x onerror=alert(1)>", "<svg/onload=alert(1)>", "<svg><script>alert(1)</script></svg>",
 	"<iframe src=javascript:alert(1)>", "<a href=javascript:alert(1)>x</a>", "x <b onmouseover=alert(1)>y</b>", "<style>*{display:none}</style>", "<base href=//evil.example>",
 	"<form action=/leave method=post><button>x</button></form>", "<input name=version value=9>", "<meta http-equiv=refresh content=0>", "<!-- --><script>x</script>",
@@ -72,6 +73,9 @@ func TestNothingInAnEntryIsHidden(t *testing.T) {
 		"<thinking>\nno\n</thinking>": "<pre>&lt;thinking&gt;\nno\n&lt;/thinking&gt;</pre>", "a <b> c": "a &lt;b&gt; c", "<!-- hidden -->": "&lt;!-- hidden --&gt;", "x <!-- hidden --> y": "&lt;!-- hidden --&gt;",
 		"<script>\nx\n</script>": "&lt;/script&gt;", "![a cat](http://a/cat.png)": `<a href="http://a/cat.png" rel="noopener noreferrer nofollow">picture: a cat</a>`,
 		"[![a cat](http://a/cat.png)](http://b)": `<a href="http://b" rel="noopener noreferrer nofollow">picture: a cat</a>`,
+		"![a [b](http://b) c](http://a)":         `<a href="http://a" rel="noopener noreferrer nofollow">picture: a b c</a>`,
+		"![<http://b>](http://a)":                `<a href="http://a" rel="noopener noreferrer nofollow">picture: http://b</a>`,
+		"![![x](http://c)](http://a)":            `<a href="http://a" rel="noopener noreferrer nofollow">picture: picture: x</a>`,
 		"![](http://a/cat.png)":                  "picture: http://a/cat.png</a>", "- [x] done\n- [ ] not": "<li>[x] done</li>\n<li>[ ] not</li>", "<ftp://a>": "<p>ftp://a</p>",
 	} {
 		if got := string(render(text)); !strings.Contains(got, want) {
