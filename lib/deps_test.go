@@ -25,10 +25,10 @@ var (
 
 	rooms = []string{
 		"floor", "transcript", "store", "store/storetest", "room", "index", "files", "keyring", "home", "remote", "door", "export",
-		"attend", "clients", "carrier", "gateway", "courier", "page", "mcpserver",
+		"attend", "clients", "carrier", "gateway", "gateway/gatewaytest", "courier", "page", "mcpserver",
 	}
 
-	bodies = []string{"body", "preset", "prompt", "notice", "mail", "alarm", "control", "runner"}
+	bodies = []string{"body", "body/bodytest", "preset", "prompt", "notice", "mail", "alarm", "control", "runner"}
 )
 
 // outside names, for each outside module, the packages that import it: one, so that replacing it is one

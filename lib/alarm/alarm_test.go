@@ -15,6 +15,7 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/alarm"
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/notice"
@@ -43,19 +44,7 @@ func tick(dir string) {
 	}
 }
 
-func do(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func agent(t testing.TB) body.Body {
-	t.Helper()
-	b, err := body.Open(t.TempDir())
-	do(t, err)
-	return b
-}
+var do = bodytest.Do
 
 func arm(t *testing.T, b body.Body, delay string) string {
 	t.Helper()
@@ -78,7 +67,7 @@ func content(b body.Body) string {
 
 func put(t testing.TB, b body.Body, text string) {
 	t.Helper()
-	do(t, os.WriteFile(b.Path(body.AlarmFile), []byte(text), 0o600))
+	bodytest.Write(t, b.Path(body.AlarmFile), text)
 }
 
 func events(t *testing.T, b body.Body) []notice.Event {
@@ -97,7 +86,7 @@ func TestL48DelayIsAFinitePositiveNumber(t *testing.T) {
 		if set || !fault.Is(err, fault.BadInput) {
 			t.Errorf("%.40s: got %v, %v", bad, set, err)
 		}
-		if _, err := alarm.Arm(t.Context(), agent(t), d, noon); !fault.Is(err, fault.BadInput) {
+		if _, err := alarm.Arm(t.Context(), bodytest.New(t, nil), d, noon); !fault.Is(err, fault.BadInput) {
 			t.Errorf("%.40s: armed, %v", bad, err)
 		}
 	}
@@ -108,14 +97,14 @@ func TestL48DelayIsAFinitePositiveNumber(t *testing.T) {
 		"9007199254740993.25": "9007201050780993.25",
 		"1e300":               "1" + strings.Repeat("0", 290) + "1796040000",
 	} {
-		if got := arm(t, agent(t), delay); got != want {
+		if got := arm(t, bodytest.New(t, nil), delay); got != want {
 			t.Errorf("%s: got %s, want %s", delay, got, want)
 		}
 	}
 }
 
 func TestTheClockCountsToTheNanosecond(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	d, _, err := alarm.ParseDelay(json.RawMessage("0.000000001"))
 	do(t, err)
 	now := noon.Add(999_999_999)
@@ -136,7 +125,7 @@ func TestL49NoDelayLeavesTheAlarmAlone(t *testing.T) {
 }
 
 func TestL50ThereIsOneAlarmAndOneDeadlineInIt(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	for _, delay := range []string{"5", "7"} {
 		if got := arm(t, b, delay); content(b) != got {
 			t.Errorf("got %q, want %q", content(b), got)
@@ -149,7 +138,7 @@ func TestL50ThereIsOneAlarmAndOneDeadlineInIt(t *testing.T) {
 }
 
 func TestL51ArmingReplacesAtomically(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	arm(t, b, "5")
 	first, err := os.Stat(b.Path(body.AlarmFile))
 	do(t, err)
@@ -180,7 +169,7 @@ func TestL51ArmingReplacesAtomically(t *testing.T) {
 }
 
 func TestL52ADueAlarmBecomesOneEvent(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	deadline := arm(t, b, "5")
 	w := alarm.NewWatch(b)
 	if out, err := w.Tick(t.Context(), noon.Add(5*time.Second-1)); err != nil || out.Fired || out.Event != "" || len(events(t, b)) != 0 {
@@ -202,7 +191,7 @@ func TestL52ADueAlarmBecomesOneEvent(t *testing.T) {
 }
 
 func TestL53TheAlarmChangesNothingButTheNotification(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	do(t, os.WriteFile(b.Path(body.ManifestFile), []byte(`{"state":"asleep"}`), 0o600))
 	arm(t, b, "5")
 	_, err := alarm.NewWatch(b).Tick(t.Context(), noon.Add(time.Hour))
@@ -223,7 +212,7 @@ func TestL53TheAlarmChangesNothingButTheNotification(t *testing.T) {
 }
 
 func TestL54AnAlarmThatIsNotDueStaysArmed(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	deadline := arm(t, b, "3600")
 	w := alarm.NewWatch(b)
 	_, _, err := notice.Open(b).Publish(t.Context(), notice.Event{Source: "x"}, noon) // woken early
@@ -239,7 +228,7 @@ func TestL54AnAlarmThatIsNotDueStaysArmed(t *testing.T) {
 }
 
 func TestL55ALaterDelayReplacesTheAlarm(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	arm(t, b, "5")
 	arm(t, b, "3600")
 	w := alarm.NewWatch(b)
@@ -252,7 +241,7 @@ func TestL55ALaterDelayReplacesTheAlarm(t *testing.T) {
 }
 
 func TestL56TheAlarmSurvivesUntilItsEventIsThere(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	deadline := arm(t, b, "5")
 	due := noon.Add(time.Hour)
 	// It cannot be published: the alarm stays, over any number of restarts.
@@ -281,7 +270,7 @@ func TestL56TheAlarmSurvivesUntilItsEventIsThere(t *testing.T) {
 }
 
 func TestL57AMalformedAlarmIsLeftAloneAndSaidOnce(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	w := alarm.NewWatch(b)
 	late := noon.AddDate(100, 0, 0)
 	said := func() string {
@@ -334,7 +323,7 @@ func TestL57AMalformedAlarmIsLeftAloneAndSaidOnce(t *testing.T) {
 }
 
 func TestDeadlinesThatCanBeRead(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	for text, due := range map[string]bool{
 		"1796040000": true, " 1796040000.000 \n": true, "1.79604e9": true, "1796040000.000000001": false, "0": true, "-5": true,
 		"+5": true, "5.": true, ".5": true, "1e300": false, "99999999999": false, "0e0": true, "000": true,
@@ -352,7 +341,7 @@ func TestDeadlinesThatCanBeRead(t *testing.T) {
 }
 
 func TestL58ThereIsNoListNoHistoryAndNoCancelling(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	for _, delay := range []string{"1", "2", "3"} {
 		arm(t, b, delay)
 	}
@@ -367,7 +356,7 @@ func TestL58ThereIsNoListNoHistoryAndNoCancelling(t *testing.T) {
 }
 
 func TestTheClockStepsEightHours(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	deadline := arm(t, b, "3600")
 	w := alarm.NewWatch(b)
 	if out, err := w.Tick(t.Context(), noon.Add(-8*time.Hour)); err != nil || out.Fired || content(b) != deadline {
@@ -382,7 +371,7 @@ func TestTheClockStepsEightHours(t *testing.T) {
 }
 
 func TestATickDoesNotWaitForWhoArms(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	deadline := arm(t, b, "5")
 	unlock, err := disk.Lock(t.Context(), b.Path(".alarm.lock"), 0)
 	do(t, err)
@@ -397,7 +386,7 @@ func TestATickDoesNotWaitForWhoArms(t *testing.T) {
 }
 
 func TestAnAlarmIsReplacedWhileAnotherIsPublished(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	arm(t, b, "5")
 	// Publishing waits for the store's lock; meanwhile one who does not know the
 	// alarm's lock replaces the file.
@@ -432,7 +421,7 @@ func TestAnAlarmIsReplacedWhileAnotherIsPublished(t *testing.T) {
 }
 
 func TestProcessesThatTickFireOnce(t *testing.T) {
-	b := agent(t)
+	b := bodytest.New(t, nil)
 	arm(t, b, "5")
 	var cmds []*exec.Cmd
 	for i := range 6 {
@@ -458,7 +447,7 @@ func FuzzAlarm(f *testing.F) {
 	for _, s := range []string{"1796040000.5", "", "nan", "1e400", "1e-400", "5 6", "-0", "1e308", "\xff", ".e1", "1e+"} {
 		f.Add(s)
 	}
-	b := agent(f)
+	b := bodytest.New(f, nil)
 	f.Fuzz(func(t *testing.T, text string) {
 		put(t, b, text)
 		if a := alarm.Read(b); a.Kind == body.Malformed && a.Due(noon) || a.Kind == body.Malformed && a.Err == nil || a.Kind == body.Absent {

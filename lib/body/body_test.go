@@ -1,6 +1,7 @@
 package body_test
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
@@ -38,40 +40,25 @@ func child(t *testing.T, name, dir string) *exec.Cmd {
 	return cmd
 }
 
-func do(t testing.TB, err error) {
+// begun starts a child, which ends with the test, and returns the line that it says
+// when it is ready.
+func begun(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// until polls until something is so.
-func until(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen within a minute")
-		}
-	}
-}
-
-// agent returns a body with these files.
-func agent(t testing.TB, files map[string]string) body.Body {
-	t.Helper()
-	return in(t, t.TempDir(), files)
-}
-
-func in(t testing.TB, dir string, files map[string]string) body.Body {
-	t.Helper()
-	do(t, os.MkdirAll(dir, 0o700))
-	for name, text := range files {
-		do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	b, err := body.Open(dir)
+	in, err := cmd.StdinPipe()
 	do(t, err)
-	return b
+	out, err := cmd.StdoutPipe()
+	do(t, err)
+	do(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	said, err := bufio.NewReader(out).ReadString('\n')
+	do(t, err)
+	return strings.TrimSpace(said)
 }
+
+var do = bodytest.Do
 
 // clean checks that no temporary file is left in a body.
 func clean(t *testing.T, b body.Body) {
@@ -86,7 +73,7 @@ func clean(t *testing.T, b body.Body) {
 }
 
 func TestTwoSpellingsAreOneBody(t *testing.T) {
-	b := agent(t, map[string]string{"init.json": "{}"})
+	b := bodytest.New(t, map[string]string{"init.json": "{}"})
 	link := filepath.Join(t.TempDir(), "other-name")
 	do(t, os.Symlink(b.Dir(), link))
 	t.Chdir(filepath.Dir(b.Dir()))
@@ -96,13 +83,13 @@ func TestTwoSpellingsAreOneBody(t *testing.T) {
 			t.Errorf("%s: got %v, %v", spelling, got, err)
 		}
 	}
-	if other := agent(t, nil); other.Same(b) {
+	if other := bodytest.New(t, nil); other.Same(b) {
 		t.Error("two directories are one")
 	}
 }
 
 func TestOpenRefusesWhatIsNoDirectory(t *testing.T) {
-	b := agent(t, map[string]string{"file": ""})
+	b := bodytest.New(t, map[string]string{"file": ""})
 	do(t, os.Symlink(b.Path("nowhere"), b.Path("dangling")))
 	do(t, os.Symlink(b.Path("loop"), b.Path("loop")))
 	for _, bad := range []string{b.Path("file"), b.Path("nosuch"), b.Path("dangling"), b.Path("loop"), b.Path("file", "x")} {
@@ -113,7 +100,7 @@ func TestOpenRefusesWhatIsNoDirectory(t *testing.T) {
 }
 
 func TestFindLooksUpward(t *testing.T) {
-	b := agent(t, map[string]string{".agent.json": "{", "a/b/c": ""})
+	b := bodytest.New(t, map[string]string{".agent.json": "{", "a/b/c": ""})
 	t.Chdir(b.Path("a/b"))
 	if got, err := body.Find(""); err != nil || got != b {
 		t.Errorf("got %v, %v", got, err)
@@ -132,10 +119,10 @@ func TestFindLooksUpward(t *testing.T) {
 
 func TestListShowsEachBodyOnce(t *testing.T) {
 	net := t.TempDir()
-	ann := in(t, filepath.Join(net, "ann"), map[string]string{"init.json": "{}"})
-	human := in(t, filepath.Join(net, "human"), map[string]string{".agent.json": `{"admin":null}`})
-	in(t, filepath.Join(net, "empty"), nil)
-	away := agent(t, map[string]string{".agent.json": "broken"})
+	ann := bodytest.At(t, filepath.Join(net, "ann"), map[string]string{"init.json": "{}"})
+	human := bodytest.At(t, filepath.Join(net, "human"), map[string]string{".agent.json": `{"admin":null}`})
+	bodytest.At(t, filepath.Join(net, "empty"), nil)
+	away := bodytest.New(t, map[string]string{".agent.json": "broken"})
 	do(t, os.Symlink(ann.Dir(), filepath.Join(net, "again")))
 	do(t, os.Symlink(away.Dir(), filepath.Join(net, "far")))
 	do(t, os.Symlink(net, filepath.Join(net, "loop")))
@@ -151,7 +138,7 @@ func TestListShowsEachBodyOnce(t *testing.T) {
 }
 
 func TestMakeStaysBelowAndIsShared(t *testing.T) {
-	b := agent(t, map[string]string{"file": ""})
+	b := bodytest.New(t, map[string]string{"file": ""})
 	do(t, os.Chmod(b.Dir(), 0o770))
 	for range 2 {
 		got, err := b.Make("logs/deep")
@@ -214,7 +201,7 @@ func TestEnvironment(t *testing.T) {
 
 func TestLook(t *testing.T) {
 	env := body.Env{Threshold: 10 * time.Second}
-	b := agent(t, map[string]string{
+	b := bodytest.New(t, map[string]string{
 		"init.json": "{}", "mailbox/read.json": `["m1"]`,
 		"mailbox/inbox/m1/message.json": "", "mailbox/inbox/m2/message.json": "", "mailbox/inbox/.tmp-1/message.json": "",
 		"mailbox/inbox/half/x": "",

@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 )
 
 const ten = 10 * time.Second
 
 func TestL01ReadinessIsAFreshHeartbeat(t *testing.T) {
-	b := agent(t, map[string]string{"init.json": "{}", ".agent.json": `{"admin":{}}`})
+	b := bodytest.New(t, map[string]string{"init.json": "{}", ".agent.json": `{"admin":{}}`})
 	lease, err := b.Acquire(t.Context(), 0) // its process is there
 	do(t, err)
 	defer lease.Release()
@@ -32,7 +33,7 @@ func TestL01ReadinessIsAFreshHeartbeat(t *testing.T) {
 }
 
 func TestAHeartbeatIsDecimalSecondsWithoutANewline(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	do(t, b.Beat(noon.Add(1234567*time.Nanosecond)))
 	if got, _ := os.ReadFile(b.Path(body.HeartbeatFile)); string(got) != "1796040000.001234" {
 		t.Errorf("got %q", got)
@@ -42,7 +43,7 @@ func TestAHeartbeatIsDecimalSecondsWithoutANewline(t *testing.T) {
 
 func TestABeatTakesThePlaceOfWhateverWasThere(t *testing.T) {
 	for _, before := range []string{"", "soon", "1", "1796040000.000000", "1796040000.0000000", "\x00234567890123456"} {
-		b := agent(t, map[string]string{body.HeartbeatFile: before})
+		b := bodytest.New(t, map[string]string{body.HeartbeatFile: before})
 		for i := range 3 {
 			now := noon.Add(time.Duration(i) * time.Second)
 			do(t, b.Beat(now))
@@ -55,7 +56,7 @@ func TestABeatTakesThePlaceOfWhateverWasThere(t *testing.T) {
 			t.Errorf("%q: left %v", before, left)
 		}
 	}
-	b, other := agent(t, nil), agent(t, map[string]string{"f": "1234567890.123456"})
+	b, other := bodytest.New(t, nil), bodytest.New(t, map[string]string{"f": "1234567890.123456"})
 	do(t, os.Symlink(other.Path("f"), b.Path(body.HeartbeatFile)))
 	for range 3 {
 		do(t, b.Beat(noon))
@@ -94,7 +95,7 @@ func TestClass2HeartbeatsAsTheyAreFound(t *testing.T) {
 		{"\xff\xfe", body.Malformed, false, false},
 		{strings.Repeat("1", 2000), body.Malformed, false, false},
 	} {
-		b := agent(t, map[string]string{body.HeartbeatFile: c.text})
+		b := bodytest.New(t, map[string]string{body.HeartbeatFile: c.text})
 		h := b.Heartbeat()
 		if h.Kind != c.kind || (h.Err != nil) != (c.kind == body.Malformed) {
 			t.Errorf("%.30q: got %+v", c.text, h)
@@ -109,7 +110,7 @@ func TestClass2HeartbeatsAsTheyAreFound(t *testing.T) {
 }
 
 func TestClass2AHeartbeatThatCannotBeReadIsNotDead(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	if h := b.Heartbeat(); h.Kind != body.Absent || !h.Dead(noon, ten) {
 		t.Errorf("none: got %+v", h)
 	}
@@ -124,7 +125,7 @@ func TestClass2AHeartbeatThatCannotBeReadIsNotDead(t *testing.T) {
 }
 
 func TestClass2TheClockStepsEightHours(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	do(t, b.Beat(noon))
 	h := b.Heartbeat()
 	if !h.Alive(noon.Add(-8*time.Hour), ten) || h.Dead(noon.Add(-8*time.Hour), ten) {
@@ -154,7 +155,7 @@ func FuzzHeartbeat(f *testing.F) {
 	for _, s := range []string{"1796040000.5", "", "nan", "-inf", "1e400", "0x1p3", "1_0", " 5\n", "\x00"} {
 		f.Add([]byte(s))
 	}
-	b := agent(f, nil)
+	b := bodytest.New(f, nil)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		do(t, os.WriteFile(b.Path(body.HeartbeatFile), data, 0o600))
 		h := b.Heartbeat()

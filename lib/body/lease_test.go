@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
 
@@ -35,22 +36,11 @@ func init() {
 func holder(t *testing.T, dir string) (cmd *exec.Cmd, said string) {
 	t.Helper()
 	cmd = child(t, "hold", dir)
-	in, err := cmd.StdinPipe()
-	do(t, err)
-	out, err := cmd.StdoutPipe()
-	do(t, err)
-	do(t, cmd.Start())
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	said, err = bufio.NewReader(out).ReadString('\n')
-	do(t, err)
-	return cmd, strings.TrimSpace(said)
+	return cmd, begun(t, cmd)
 }
 
 func TestL02ASecondAgentIsRefusedByAnySpelling(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	link := filepath.Join(t.TempDir(), "link")
 	do(t, os.Symlink(b.Dir(), link))
 	if _, said := holder(t, b.Dir()); said != "lease: <nil>" {
@@ -70,7 +60,7 @@ func TestL02ASecondAgentIsRefusedByAnySpelling(t *testing.T) {
 }
 
 func TestTheKernelFreesTheLeaseOfAKilledHolder(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	cmd, _ := holder(t, b.Dir())
 	do(t, cmd.Process.Kill())
 	lease, err := b.Acquire(t.Context(), 10*time.Second)
@@ -84,7 +74,7 @@ func TestTheKernelFreesTheLeaseOfAKilledHolder(t *testing.T) {
 }
 
 func TestALeftLockFileMeansNothing(t *testing.T) {
-	b := agent(t, map[string]string{body.LeaseFile: "999999\n"})
+	b := bodytest.New(t, map[string]string{body.LeaseFile: "999999\n"})
 	old := noon.AddDate(-1, 0, 0)
 	do(t, os.Chtimes(b.Path(body.LeaseFile), old, old))
 	if held, err := b.Held(t.Context()); err != nil || held {
@@ -104,7 +94,7 @@ func TestALeftLockFileMeansNothing(t *testing.T) {
 }
 
 func TestAcquireAsksEachQuarterSecond(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	synctest.Test(t, func(t *testing.T) {
 		before, err := b.Acquire(t.Context(), 0)
 		do(t, err)
@@ -122,7 +112,7 @@ func TestAcquireAsksEachQuarterSecond(t *testing.T) {
 }
 
 func TestAcquireGivesUp(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	synctest.Test(t, func(t *testing.T) {
 		lease, err := b.Acquire(t.Context(), 0)
 		do(t, err)
@@ -143,7 +133,7 @@ func TestAcquireGivesUp(t *testing.T) {
 }
 
 func TestOneOfManyGetsTheLease(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	said := make(chan string, 8)
 	var wait sync.WaitGroup
 	for range cap(said) {
@@ -168,7 +158,7 @@ func TestOneOfManyGetsTheLease(t *testing.T) {
 }
 
 func TestALeaseThatCannotBeTaken(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	do(t, os.Mkdir(b.Path(body.LeaseFile), 0o700))
 	_, err := b.Acquire(t.Context(), time.Minute)
 	if err == nil || fault.Is(err, fault.Busy) || !strings.Contains(err.Error(), "cannot take the lease") {
@@ -180,7 +170,7 @@ func TestALeaseThatCannotBeTaken(t *testing.T) {
 }
 
 func TestLookingMakesNoLockFile(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	if held, err := b.Held(t.Context()); held || err != nil {
 		t.Errorf("got %v, %v", held, err)
 	}

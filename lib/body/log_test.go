@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 )
 
 func init() {
@@ -37,7 +38,7 @@ func events(t *testing.T, b body.Body) (lines []string) {
 }
 
 func TestAnEventIsOneWholeLine(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	fields := map[string]any{"new": "idle", "api_key": "hunter2", "deep": []any{map[string]any{"token": "hunter2"}}, "ts": "no", "max_tokens": 5}
 	do(t, b.Log("Ann").Append(noon, "agent_state", fields))
 	do(t, b.Log("").Append(noon, "x\ny", nil))
@@ -56,7 +57,7 @@ func TestAnEventIsOneWholeLine(t *testing.T) {
 }
 
 func TestATornTailStaysALineOfItsOwn(t *testing.T) {
-	b := agent(t, map[string]string{body.EventsFile: `{"type":"cut sho`})
+	b := bodytest.New(t, map[string]string{body.EventsFile: `{"type":"cut sho`})
 	do(t, b.Log("").Append(noon, "a", nil))
 	do(t, b.Log("").Append(noon, "b", nil))
 	lines := events(t, b)
@@ -66,7 +67,7 @@ func TestATornTailStaysALineOfItsOwn(t *testing.T) {
 }
 
 func TestProcessesLogWholeLines(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	var cmds []*exec.Cmd
 	for range 4 {
 		cmd := child(t, "log", b.Dir())
@@ -95,7 +96,7 @@ func TestProcessesLogWholeLines(t *testing.T) {
 }
 
 func TestALogThatCannotBeWrittenWarnsOnce(t *testing.T) {
-	b := agent(t, map[string]string{"logs": ""}) // a file in its place, which stops root too
+	b := bodytest.New(t, map[string]string{"logs": ""}) // a file in its place, which stops root too
 	log := b.Log("Ann")
 	if err := log.Append(noon, "a", nil); err == nil || !strings.HasPrefix(err.Error(), "events are not logged: ") {
 		t.Errorf("got %v", err)
@@ -122,7 +123,7 @@ func TestALogThatCannotBeWrittenWarnsOnce(t *testing.T) {
 }
 
 func TestALogInAReadOnlyDirectory(t *testing.T) {
-	b := agent(t, map[string]string{body.EventsFile: ""})
+	b := bodytest.New(t, map[string]string{body.EventsFile: ""})
 	do(t, os.Chmod(b.Path(body.EventsFile), 0o400))
 	do(t, os.Chmod(b.Path("logs"), 0o500))
 	t.Cleanup(func() { os.Chmod(b.Path("logs"), 0o700) })

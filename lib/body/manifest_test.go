@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
@@ -32,7 +33,7 @@ var profile = body.Profile{
 }
 
 func TestL04TheManifestIsASanitisedProjection(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	_, err := b.Project(profile, noon)
 	do(t, err)
 	text, err := os.ReadFile(b.Path(body.ManifestFile))
@@ -107,7 +108,7 @@ func TestL04TheManifestIsASanitisedProjection(t *testing.T) {
 }
 
 func TestL03AProjectionKeepsTheIdentity(t *testing.T) {
-	b := agent(t, map[string]string{body.ManifestFile: `{"agent_id":"20250101-000000-beef","created_at":"2025-01-01T00:00:00Z",
+	b := bodytest.New(t, map[string]string{body.ManifestFile: `{"agent_id":"20250101-000000-beef","created_at":"2025-01-01T00:00:00Z",
 		"molt_count":3,"nickname":"nan","agent_name":"Old","theirs":{"deep":[1]},"state":"active","address":"elsewhere","llm":{"api_key":"hunter2"}}`})
 	p := profile
 	p.Name = ""
@@ -151,13 +152,13 @@ func TestManifestKinds(t *testing.T) {
 		{`{"admin":{"karma":0,"nirvana":false}}`, "not", body.Present, true, false, false, false},
 		{`{"admin":"karma"}`, "a text", body.Present, true, false, false, false},
 	} {
-		b := agent(t, map[string]string{body.ManifestFile: c.text})
+		b := bodytest.New(t, map[string]string{body.ManifestFile: c.text})
 		m := b.Manifest()
 		if m.Kind != c.kind || m.IsAgent() != c.agent || m.IsHuman() != c.human || m.Karma() != c.karma || m.Nirvana() != c.nirvana {
 			t.Errorf("%s: got %v, %v, %v, %v, %v", c.what, m.Kind, m.IsAgent(), m.IsHuman(), m.Karma(), m.Nirvana())
 		}
 	}
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	if m := b.Manifest(); m.Kind != body.Absent || m.IsAgent() || m.IsHuman() {
 		t.Errorf("none: got %+v", m)
 	}
@@ -168,7 +169,7 @@ func TestManifestKinds(t *testing.T) {
 }
 
 func TestAHumanIsAliveWithoutAHeartbeat(t *testing.T) {
-	b := agent(t, map[string]string{body.ManifestFile: `{"admin":null}`})
+	b := bodytest.New(t, map[string]string{body.ManifestFile: `{"admin":null}`})
 	if !b.Alive(noon, ten) {
 		t.Error("not alive")
 	}
@@ -180,7 +181,7 @@ func TestAHumanIsAliveWithoutAHeartbeat(t *testing.T) {
 
 func TestAMalformedManifestIsPutAside(t *testing.T) {
 	const broken = `{"agent_id":"20250101-000000-beef",`
-	b := agent(t, map[string]string{body.ManifestFile: broken})
+	b := bodytest.New(t, map[string]string{body.ManifestFile: broken})
 	if err := b.Amend(func(o *body.Object) error { return o.Set("state", "idle") }); !fault.Is(err, fault.Corrupt) {
 		t.Errorf("got %v", err)
 	}
@@ -205,7 +206,7 @@ func TestAMalformedManifestIsPutAside(t *testing.T) {
 }
 
 func TestAmendIsForAgentsThatAreThere(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	if err := b.SetNickname("x"); !fault.Is(err, fault.BadInput) || disk.Exists(b.Path(body.ManifestFile)) {
 		t.Errorf("got %v", err) // or it would be a human
 	}
@@ -224,7 +225,7 @@ func TestAmendIsForAgentsThatAreThere(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	p := profile
 	p.Name = ""
 	_, err := b.Project(p, noon)
@@ -291,7 +292,7 @@ func TestSecretsLeaveTheOriginalAlone(t *testing.T) {
 }
 
 func TestStatus(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	if _, kind := b.Status(); kind != body.Absent {
 		t.Errorf("got %v", kind)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 )
 
 func init() {
@@ -39,22 +40,12 @@ func pretend(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := child(t, "idle", "")
 	cmd.Args = args
-	in, err := cmd.StdinPipe()
-	do(t, err)
-	out, err := cmd.StdoutPipe()
-	do(t, err)
-	do(t, cmd.Start())
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	_, err = bufio.NewReader(out).ReadString('\n')
-	do(t, err)
+	begun(t, cmd)
 	return cmd
 }
 
 func TestL02TheProcessTableNamesASecondRun(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	link := filepath.Join(t.TempDir(), "link")
 	do(t, os.Symlink(b.Dir(), link))
 	if got := b.Duplicates(); len(got) > 0 {
@@ -72,14 +63,14 @@ func TestL02TheProcessTableNamesASecondRun(t *testing.T) {
 	}
 	// One that has ended and was not waited for yet is no run.
 	do(t, ours.Process.Kill())
-	until(t, func() bool { return body.ProcessOf(ours.Process.Pid).PID == 0 })
+	bodytest.Until(t, func() bool { return body.ProcessOf(ours.Process.Pid).PID == 0 })
 	if got := b.Duplicates(); !slices.Equal(got, []int{theirs.Process.Pid}) {
 		t.Errorf("got %v", got)
 	}
 }
 
 func TestOurOwnRunIsNoDuplicate(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	cmd := pretend(t, "substrate-agent", b.Dir())
 	if got := b.Duplicates(); !slices.Equal(got, []int{cmd.Process.Pid}) {
 		t.Fatalf("got %v", got)

@@ -4,10 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 )
 
 func TestCommandLinesOfARun(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	link := filepath.Join(t.TempDir(), "link")
 	do(t, os.Symlink(b.Dir(), link))
 	other := t.TempDir()

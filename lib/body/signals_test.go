@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
@@ -36,7 +37,7 @@ func init() {
 }
 
 func TestASignalIsTakenOnce(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	for _, s := range body.Signals {
 		if _, taken, err := b.Take(s); taken || err != nil {
 			t.Errorf("%s: got %v, %v", s, taken, err)
@@ -59,7 +60,7 @@ func TestASignalIsTakenOnce(t *testing.T) {
 }
 
 func TestProcessesThatTakeSignals(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	var out [3]strings.Builder
 	var cmds []*exec.Cmd
 	for i := range out {
@@ -71,7 +72,7 @@ func TestProcessesThatTakeSignals(t *testing.T) {
 	// None replaces another: PutNew waits for its turn.
 	const n = 50
 	for i := range n {
-		until(t, func() bool {
+		bodytest.Until(t, func() bool {
 			err := b.PutNew(body.Prompt, strconv.Itoa(i))
 			if err != nil && !fault.Is(err, fault.Exists) {
 				t.Fatal(err)
@@ -79,7 +80,7 @@ func TestProcessesThatTakeSignals(t *testing.T) {
 			return err == nil
 		})
 	}
-	until(t, func() bool { return !b.Pending(body.Prompt) })
+	bodytest.Until(t, func() bool { return !b.Pending(body.Prompt) })
 	do(t, b.Put(body.Suspend, ""))
 	seen := map[string]int{}
 	for i, cmd := range cmds {
@@ -100,7 +101,7 @@ func TestProcessesThatTakeSignals(t *testing.T) {
 }
 
 func TestOneOfManyPutsANewSignal(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	var wait sync.WaitGroup
 	won := make(chan int, 20)
 	for i := range cap(won) {
@@ -123,7 +124,7 @@ func TestOneOfManyPutsANewSignal(t *testing.T) {
 }
 
 func TestWhatIsNoSignal(t *testing.T) {
-	b := agent(t, nil)
+	b := bodytest.New(t, nil)
 	do(t, os.Mkdir(b.Path(".sleep"), 0o700))
 	do(t, os.Symlink(b.Path("x"), b.Path(".suspend")))
 	for _, s := range []body.Signal{body.Sleep, body.Suspend} {
@@ -148,7 +149,7 @@ func TestWhatIsNoSignal(t *testing.T) {
 }
 
 func TestAnOversizeSignalIsTakenAllTheSame(t *testing.T) {
-	b := agent(t, map[string]string{".prompt": strings.Repeat("x", 1<<20+1)})
+	b := bodytest.New(t, map[string]string{".prompt": strings.Repeat("x", 1<<20+1)})
 	if _, taken, err := b.Take(body.Prompt); !taken || err == nil {
 		t.Errorf("got %v, %v", taken, err)
 	}
@@ -158,7 +159,7 @@ func TestAnOversizeSignalIsTakenAllTheSame(t *testing.T) {
 }
 
 func TestStaleSignalsGoAtTheStart(t *testing.T) {
-	b := agent(t, map[string]string{".suspend": "", ".refresh": "", ".refresh.taken": "", ".clear": "why", ".interrupt": ""})
+	b := bodytest.New(t, map[string]string{".suspend": "", ".refresh": "", ".refresh.taken": "", ".clear": "why", ".interrupt": ""})
 	removed, err := b.ClearStale()
 	if err != nil || !slices.Equal(removed, []body.Signal{body.Suspend, body.Refresh}) {
 		t.Errorf("got %v, %v", removed, err)

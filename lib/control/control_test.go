@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/preset"
 )
@@ -28,16 +29,12 @@ func network(t *testing.T, agents ...string) map[string]body.Body {
 	all := map[string]body.Body{}
 	for _, agent := range agents {
 		name, rights, _ := strings.Cut(agent, ":")
-		dir := filepath.Join(top, name)
-		check(t, os.Mkdir(dir, 0o755))
-		b, err := body.Open(dir)
-		check(t, err)
-		check(t, os.WriteFile(b.Path(body.InitFile), []byte(ready), 0o644))
+		b := bodytest.At(t, filepath.Join(top, name), map[string]string{body.InitFile: ready})
 		admin := map[string]any{}
 		for _, right := range strings.Fields(rights) {
 			admin[right] = true
 		}
-		_, err = b.Project(body.Profile{Name: name, Admin: admin, State: "asleep"}, clock)
+		_, err := b.Project(body.Profile{Name: name, Admin: admin, State: "asleep"}, clock)
 		check(t, err)
 		check(t, b.Beat(clock))
 		all[name] = b
@@ -52,12 +49,7 @@ func caller(t *testing.T, b body.Body) Caller {
 	return Caller{Body: b, Threshold: body.DefaultThreshold, Host: h, Say: func(err error) { t.Error(err) }}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = bodytest.Do
 
 // tree is what is below a directory.
 func tree(t *testing.T, dir string) string {

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/room"
-	"github.com/substrate-tools/substrate/lib/store"
 )
 
 func b64(s string) string { return base64.RawURLEncoding.EncodeToString([]byte(s)) }
@@ -57,8 +57,8 @@ func TestAConversationByAddressesAlone(t *testing.T) {
 	if dan = h.page(fact(dan, "next read")); !strings.Contains(dan, "lines 9 to 8 of 8") {
 		t.Errorf("nothing new: %s", dan)
 	}
-	h.stands("design", 3, "ann")
-	if _, err := h.beside.Moderate(t.Context(), store.Key{Space: h.root, Room: "design"}, "dan", room.End); err != nil {
+	h.Stands("design", 3, "ann")
+	if _, err := h.Beside.Moderate(t.Context(), h.At("design"), "dan", room.End); err != nil {
 		t.Fatal(err)
 	}
 	if page := h.page(h.with("ann", "design", "")); fact(page, "next write") != "none: the room has ended" || fact(page, "status") != "ended" {
@@ -88,7 +88,7 @@ func TestWindows(t *testing.T) {
 	var names []string
 	for i := range 4 {
 		who := []string{"dan", "ann"}[i%2]
-		p, err := h.beside.Post(t.Context(), store.Key{Space: h.root, Room: "design"}, room.Draft{As: who, Body: fmt.Sprint("entry ", i)})
+		p, err := h.Beside.Post(t.Context(), h.At("design"), room.Draft{As: who, Body: fmt.Sprint("entry ", i)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestALongTranscriptComesInPages(t *testing.T) {
 	h := serve(t)
 	for i := range 20 {
 		body := fmt.Sprintf("entry %d\n%s", i, strings.Repeat("x", 20<<10))
-		if _, err := h.beside.Post(t.Context(), store.Key{Space: h.root, Room: "design"}, room.Draft{As: []string{"dan", "ann"}[i%2], Body: body}); err != nil {
+		if _, err := h.Beside.Post(t.Context(), h.At("design"), room.Draft{As: []string{"dan", "ann"}[i%2], Body: body}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestALongTranscriptComesInPages(t *testing.T) {
 		t.Errorf("%d entries on %d pages", seen, pages)
 	}
 	huge := strings.Repeat("y", 1<<20) // one entry alone is never cut
-	if _, err := h.beside.Post(t.Context(), store.Key{Space: h.root, Room: "design"}, room.Draft{As: "dan", Body: huge}); err != nil {
+	if _, err := h.Beside.Post(t.Context(), h.At("design"), room.Draft{As: "dan", Body: huge}); err != nil {
 		t.Fatal(err)
 	}
 	if page := h.page(address); !strings.Contains(page, huge) {
@@ -158,13 +158,13 @@ func TestWhoIsLetIn(t *testing.T) {
 	h := serve(t)
 	for what, address := range map[string]string{
 		"no key": "/t/design?nonce=1", "empty": "/t/design?key=&nonce=1", "wrong": "/t/design?key=wrong&nonce=1", "no room": "/t/none?key=x&nonce=1",
-		"cut": "/t/design?nonce=1&key=" + h.key["dan"][:20],
+		"cut": "/t/design?nonce=1&key=" + h.Key["dan"][:20],
 	} {
-		status, body, header := h.get("GET", h.url+address)
+		status, body, header := h.get("GET", h.URL+address)
 		if status != 401 || header.Get("WWW-Authenticate") == "" || strings.Contains(body, "parser") {
 			t.Errorf("%s: %d %s", what, status, body)
 		}
-		if status, body, _ := h.get("GET", h.url+strings.Replace(address, "?", "/write?turn=0&text=x&", 1)); status != 401 {
+		if status, body, _ := h.get("GET", h.URL+strings.Replace(address, "?", "/write?turn=0&text=x&", 1)); status != 401 {
 			t.Errorf("%s, writing: %d %s", what, status, body)
 		}
 	}
@@ -176,15 +176,15 @@ func TestWhoIsLetIn(t *testing.T) {
 	if status, body, _ := h.get("GET", h.with("bob", "design/write", "&turn=0&text=x")); status != 404 {
 		t.Errorf("a write there: %d %s", status, body)
 	}
-	h.stands("design", 0, "dan")
-	if err := h.keys.Revoke(t.Context(), "dan", start); err != nil {
+	h.Stands("design", 0, "dan")
+	if err := h.Keys.Revoke(t.Context(), "dan", gatewaytest.Start); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, _ := h.get("GET", h.with("dan", "design", "")); status != 401 {
 		t.Errorf("a revoked key: %d", status)
 	}
 	for range 30 {
-		status, _, header := h.get("GET", h.url+"/t/design?key=x&nonce=1")
+		status, _, header := h.get("GET", h.URL+"/t/design?key=x&nonce=1")
 		if status == 429 && header.Get("Retry-After") == "1" {
 			return
 		}
@@ -202,7 +202,7 @@ func TestNamesInAddresses(t *testing.T) {
 	if page := h.page(h.with("ann", "a/write/write", "&turn=0&text=x")); !strings.HasPrefix(page, "result: recorded") {
 		t.Errorf("got %s", page)
 	}
-	h.stands("a/write", 1, "bob")
+	h.Stands("a/write", 1, "bob")
 	for _, path := range []string{
 		"", "..", "%2e%2e", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "..%5c..", "design%00", "design%2f..%2fdesign", "%ff", "DESIGN", "design%2F", "design%20",
 		"%252e%252e", strings.Repeat("a", 65), strings.Repeat("%2e%2e%2f", 300), "write/write", "design/write/write", "config.yaml", "%c0%ae",
@@ -213,12 +213,12 @@ func TestNamesInAddresses(t *testing.T) {
 			}
 		}
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 }
 
 func TestTroubleOfTheHostsTellsNoPath(t *testing.T) {
 	h := serve(t)
-	config := filepath.Join(h.root, ".substrate", "threads", "design", "config.yaml")
+	config := filepath.Join(h.Root, ".substrate", "threads", "design", "config.yaml")
 	if err := os.WriteFile(config, []byte("\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}

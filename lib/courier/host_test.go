@@ -2,108 +2,46 @@ package courier_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/substrate-tools/substrate/lib/courier"
-	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/gateway"
-	"github.com/substrate-tools/substrate/lib/keyring"
-	"github.com/substrate-tools/substrate/lib/room"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/store"
 )
-
-var start = time.Date(2026, 7, 6, 13, 15, 2, 84e6, time.UTC)
 
 // host serves a space with the rooms "design" of dan, who moderates, and ann,
 // and "a/write" of ann, who moderates, and bob. Everybody has a key.
 type host struct {
-	t         *testing.T
-	g         *gateway.Gateway
-	url, root string
-	keys      *keyring.Ring
-	beside    room.Rooms
-	key       map[string]string
-	nonce     int
+	*gatewaytest.Host
+	nonce int
 }
 
 func serve(t *testing.T, change ...func(*gateway.Config)) *host {
 	t.Helper()
-	h := &host{t: t, key: map[string]string{}}
-	var err error
-	members := []store.Member{{Name: "dan", Kind: "human"}, {Name: "ann", Kind: "agent"}, {Name: "bob", Kind: "agent"}}
-	if h.root, err = files.Init(filepath.Join(t.TempDir(), "host"), members); err != nil {
-		t.Fatal(err)
-	}
-	h.beside = room.Rooms{Store: &files.Store{Wait: 10 * time.Second}}
-	h.opened("design", "dan", "ann")
-	h.opened("a/write", "ann", "bob")
-	h.keys = keyring.Open(filepath.Join(t.TempDir(), "keys"))
-	for _, m := range members {
-		if err := h.keys.Make(t.Context(), m.Name, start, func(key string) error { h.key[m.Name] = key; return nil }); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c := gateway.Config{
-		Rooms: room.Rooms{Store: &files.Store{Wait: 10 * time.Second}, Now: func() time.Time { return start }}, Space: h.root,
-		Keys: h.keys, Local: true, Odd: func(err error) { t.Log("the host is told:", err) },
-	}
-	for _, f := range change {
-		f(&c)
-	}
-	h.start(c)
+	h := &host{Host: gatewaytest.New(t, store.Member{Name: "dan", Kind: "human"}, store.Member{Name: "ann", Kind: "agent"},
+		store.Member{Name: "bob", Kind: "agent"})}
+	h.Opened("design", "dan", "ann")
+	h.Opened("a/write", "ann", "bob")
+	h.Made("dan", "ann", "bob")
+	h.Serve(courier.Serve, change...)
 	return h
-}
-
-// start serves, once more if need be.
-func (h *host) start(c gateway.Config) {
-	var g *gateway.Gateway
-	web := httptest.NewUnstartedServer(nil)
-	web.Config = gateway.Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, r) }))
-	web.Start()
-	c.URL = web.URL
-	g = gateway.New(c)
-	courier.Serve(g)
-	h.g, h.url = g, web.URL
-	h.t.Cleanup(func() {
-		g.Close()
-		web.CloseClientConnections()
-		web.Close()
-	})
-}
-
-func (h *host) opened(name string, order ...string) {
-	h.t.Helper()
-	o := room.Opening{Topic: "which parser?", Moderator: order[0], Order: order}
-	if _, err := h.beside.Open(h.t.Context(), store.Key{Space: h.root, Room: name}, o); err != nil {
-		h.t.Fatal(err)
-	}
-}
-
-func (h *host) stands(room string, version int, current string) {
-	h.t.Helper()
-	found, err := h.beside.Head(h.t.Context(), store.Key{Space: h.root, Room: room})
-	if err != nil || found.Version != version || found.Current != current {
-		h.t.Errorf("%s: %d entries, %s's turn, %v; want %d, %s", room, found.Version, found.Current, err, version, current)
-	}
 }
 
 // last returns the body of a room's last visible entry.
 func (h *host) last(name string) (body string) {
-	h.t.Helper()
-	view, err := h.beside.Store.Read(h.t.Context(), store.Key{Space: h.root, Room: name}, store.Part{Last: 1, Bodies: true})
+	h.T.Helper()
+	view, err := h.Beside.Store.Read(h.T.Context(), h.At(name), store.Part{Last: 1, Bodies: true})
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	for e, err := range view.Entries {
 		if err != nil {
-			h.t.Fatal(err)
+			h.T.Fatal(err)
 		}
 		body = e.Body
 	}
@@ -113,51 +51,46 @@ func (h *host) last(name string) (body string) {
 // with returns an address with a new nonce, as somebody.
 func (h *host) with(who, path, query string) string {
 	h.nonce++
-	return fmt.Sprintf("%s/t/%s?key=%s&nonce=n%d%s", h.url, path, h.key[who], h.nonce, query)
+	return fmt.Sprintf("%s/t/%s?key=%s&nonce=n%d%s", h.URL, path, h.Key[who], h.nonce, query)
 }
 
 // get fetches an address. No answer tells of the host's files, nor of keys but in
 // the addresses for whoever asked with his.
 func (h *host) get(method, address string, header ...string) (int, string, http.Header) {
-	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), method, address, nil)
+	h.T.Helper()
+	r, err := http.NewRequestWithContext(h.T.Context(), method, address, nil)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	res, err := http.DefaultClient.Do(r)
+	res, body, err := gatewaytest.Do(http.DefaultClient, r)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(res.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for who, key := range h.key {
-		if strings.Contains(string(body), key) && !strings.Contains(address, key) {
-			h.t.Errorf("%s's key: %s", who, body)
+	for who, key := range h.Key {
+		if strings.Contains(body, key) && !strings.Contains(address, key) {
+			h.T.Errorf("%s's key: %s", who, body)
 		}
 	}
-	if strings.Contains(string(body), filepath.Dir(h.root)) {
-		h.t.Errorf("a path of the host: %s", body)
+	if strings.Contains(body, filepath.Dir(h.Root)) {
+		h.T.Errorf("a path of the host: %s", body)
 	}
 	for name, want := range map[string]string{"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"} {
 		if got := res.Header.Get(name); got != want {
-			h.t.Errorf("%s: %q", name, got)
+			h.T.Errorf("%s: %q", name, got)
 		}
 	}
-	return res.StatusCode, string(body), res.Header
+	return res.StatusCode, body, res.Header
 }
 
 // page fetches one that has to be there.
 func (h *host) page(address string) string {
-	h.t.Helper()
+	h.T.Helper()
 	status, body, header := h.get("GET", address)
 	if status != 200 || header.Get("Content-Type") != "text/plain; charset=utf-8" || header.Get("X-Robots-Tag") != "noindex, nofollow" {
-		h.t.Fatalf("%d %v: %s", status, header, body)
+		h.T.Fatalf("%d %v: %s", status, header, body)
 	}
 	return body
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/gateway"
 	"github.com/substrate-tools/substrate/lib/room"
-	"github.com/substrate-tools/substrate/lib/store"
 )
 
 // TestOnlyGETWrites asks for a good address with everything else.
@@ -33,7 +32,7 @@ func TestOnlyGETWrites(t *testing.T) {
 	if status, body, _ := h.get("HEAD", h.with("dan", "design", "")); status != 200 || body != "" {
 		t.Errorf("HEAD of a page: %d %s", status, body)
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 	if page := h.page(address); !strings.HasPrefix(page, "result: recorded") { // the address is as good as new
 		t.Errorf("got %s", page)
 	}
@@ -58,7 +57,7 @@ func TestPreviewsAndPrefetchesWriteNothing(t *testing.T) {
 	if status, _, _ := h.get("GET", address, "Origin", "https://evil.example"); status != 403 {
 		t.Errorf("a script of another site: %d", status)
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 	// Somebody who clicks on the link he was sent means it.
 	status, body, _ := h.get("GET", address, "Sec-Fetch-Dest", "document", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-User", "?1", "User-Agent", "Mozilla/5.0 Firefox/140.0")
 	if status != 200 || !strings.HasPrefix(body, "result: recorded") {
@@ -79,16 +78,15 @@ func TestTheSameAddressWritesOnce(t *testing.T) {
 		}
 	}
 	again("again", address)
-	if _, err := h.beside.Post(t.Context(), store.Key{Space: h.root, Room: "design"}, room.Draft{As: "ann", Body: "x"}); err != nil {
+	if _, err := h.Beside.Post(t.Context(), h.At("design"), room.Draft{As: "ann", Body: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	again("when it is his turn again", address)
 	again("with another text", strings.Replace(address, "hello", "other", 1))
 	again("with the version of now", strings.Replace(address, "turn=0", "turn=2", 1))
-	h.g.Close()
-	h.start(h.g.Config) // what is in memory is gone
-	again("after a restart", h.url+address[strings.Index(address, "/t/"):])
-	h.stands("design", 2, "dan")
+	h.Restart() // what is in memory is gone
+	again("after a restart", h.URL+address[strings.Index(address, "/t/"):])
+	h.Stands("design", 2, "dan")
 	if h.last("design") != "x" {
 		t.Errorf("last is %q", h.last("design"))
 	}
@@ -101,7 +99,7 @@ func TestTheSameAddressWritesOnce(t *testing.T) {
 	if again := h.page(refused); fact(again, "result") != fact(first, "result") {
 		t.Errorf("a refusal fetched again: %s", again)
 	}
-	h.stands("design", 2, "dan")
+	h.Stands("design", 2, "dan")
 }
 
 func TestEightAtOnceWriteOnce(t *testing.T) {
@@ -125,11 +123,11 @@ func TestEightAtOnceWriteOnce(t *testing.T) {
 	if recorded.Load() != 1 {
 		t.Errorf("one address: recorded %d times", recorded.Load())
 	}
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 
 	// The floor comes back to the same seat, so only the version tells them apart.
-	key := store.Key{Space: h.root, Room: "a/write"}
-	if _, err := h.beside.Moderate(t.Context(), key, "ann", room.Quiet("bob", 20)); err != nil {
+	key := h.At("a/write")
+	if _, err := h.Beside.Moderate(t.Context(), key, "ann", room.Quiet("bob", 20)); err != nil {
 		t.Fatal(err)
 	}
 	var addresses [8]string
@@ -141,7 +139,7 @@ func TestEightAtOnceWriteOnce(t *testing.T) {
 	if recorded.Load() != 1 {
 		t.Errorf("one version: recorded %d times", recorded.Load())
 	}
-	h.stands("a/write", 1, "ann")
+	h.Stands("a/write", 1, "ann")
 }
 
 // TestWhatIsRefusedSaysWhatToSend: every refusal of a write comes with the page.
@@ -176,21 +174,21 @@ func TestWhatIsRefusedSaysWhatToSend(t *testing.T) {
 		}
 	}
 	for _, nonce := range []string{"", "nonce=", "nonce=%00", "nonce=a%0Ab", "nonce=%C3%A4", "nonce=" + long(101)} {
-		page := h.page(h.url + "/t/design/write?key=" + h.key["dan"] + "&turn=0&text=hi&" + nonce)
+		page := h.page(h.URL + "/t/design/write?key=" + h.Key["dan"] + "&turn=0&text=hi&" + nonce)
 		if !strings.HasPrefix(page, "result: refused (bad_input): A nonce is missing, or is not") || fact(page, "version") != "0" {
 			t.Errorf("%.40s: %.200s", nonce, page)
 		}
-		if status, body, _ := h.get("GET", h.url+"/t/design?key="+h.key["dan"]+"&"+nonce); status != 400 || !strings.HasPrefix(body, "A nonce is missing") {
+		if status, body, _ := h.get("GET", h.URL+"/t/design?key="+h.Key["dan"]+"&"+nonce); status != 400 || !strings.HasPrefix(body, "A nonce is missing") {
 			t.Errorf("%.40s, reading: %d %s", nonce, status, body)
 		}
 	}
 	if page := h.page(h.with("ann", "design/write", "&turn=0&text=hi")); !strings.HasPrefix(page, "result: refused (not_your_turn): ") {
 		t.Errorf("got %s", page)
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 	// What no address holds is refused before anything of it is looked at.
 	tooLong(t, h.with("dan", "design/write", "&turn=0&text="+long(800_000)))
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 }
 
 func long(n int) string { return strings.Repeat("x", n) }
@@ -233,5 +231,5 @@ func TestBase64IsWholeOrRefused(t *testing.T) {
 	if !strings.HasPrefix(page, "result: recorded") || h.last("design") != text {
 		t.Errorf("a pass: %s", page)
 	}
-	h.stands("design", version+1, who[(version+1)%2])
+	h.Stands("design", version+1, who[(version+1)%2])
 }

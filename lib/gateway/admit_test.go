@@ -9,22 +9,23 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/gateway"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 )
 
 // T26: no key and a wrong one are 401 and say what is missing; a room that the
 // owner of the key is not in is as if it were not there.
 func TestT26WhoIsLetIn(t *testing.T) {
 	h := serve(t)
-	session, _, err := h.keys.Redeem(t.Context(), link(t, h, "dan"), start)
+	session, _, err := h.Keys.Redeem(t.Context(), h.Link("dan"), gatewaytest.Start)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for what, authorization := range map[string]string{
-		"none": "", "empty": "Bearer ", "wrong": "Bearer wrong", "cut": "Bearer " + h.key["dan"][:len(h.key["dan"])-1],
-		"longer": "Bearer " + h.key["dan"] + "x", "another scheme": "Basic " + h.key["dan"], "no scheme": h.key["dan"],
-		"of a browser": "Bearer " + session, "of a link": "Bearer " + link(t, h, "dan"), "two": "Bearer " + h.key["dan"] + " " + h.key["ann"],
+		"none": "", "empty": "Bearer ", "wrong": "Bearer wrong", "cut": "Bearer " + h.Key["dan"][:len(h.Key["dan"])-1],
+		"longer": "Bearer " + h.Key["dan"] + "x", "another scheme": "Basic " + h.Key["dan"], "no scheme": h.Key["dan"],
+		"of a browser": "Bearer " + session, "of a link": "Bearer " + h.Link("dan"), "two": "Bearer " + h.Key["dan"] + " " + h.Key["ann"],
 	} {
-		h.now.move(time.Minute) // or it is too many
+		h.Now.Move(time.Minute) // or it is too many
 		for _, path := range []string{"/v1", "/v1/rooms/design", "/v1/rooms/none", "/v1/events", "/metrics", "/v1/nothing"} {
 			a := h.ask("GET", path, "", nil, "Authorization", authorization)
 			e := h.refused(what+" "+path, a, 401, fault.Denied)
@@ -33,11 +34,11 @@ func TestT26WhoIsLetIn(t *testing.T) {
 			}
 		}
 	}
-	h.now.move(time.Minute)
-	if a := h.ask("GET", "/v1?key="+h.key["dan"], "", nil); a.status != 401 {
+	h.Now.Move(time.Minute)
+	if a := h.ask("GET", "/v1?key="+h.Key["dan"], "", nil); a.status != 401 {
 		t.Errorf("a key in the address of the API: %d", a.status)
 	}
-	if a := h.ask("GET", "/v1", "", nil, "Authorization", "bearer  "+h.key["dan"]); a.status != 200 {
+	if a := h.ask("GET", "/v1", "", nil, "Authorization", "bearer  "+h.Key["dan"]); a.status != 200 {
 		t.Errorf("a scheme has no case: %d", a.status)
 	}
 	for _, path := range []string{"", "/entries", "/transcript", "/manifest", "/posted?id=x"} {
@@ -55,16 +56,7 @@ func TestT26WhoIsLetIn(t *testing.T) {
 	if a := h.ask("GET", "/v1/rooms", "zoe", nil); a.status != 200 || a.body != "" {
 		t.Errorf("zoe's rooms: %d %s", a.status, a.body)
 	}
-	h.stands("design", 0, "dan")
-}
-
-func link(t *testing.T, h *host, who string) string {
-	t.Helper()
-	key, err := h.keys.Link(t.Context(), who, start)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
+	h.Stands("design", 0, "dan")
 }
 
 // T12: nobody writes as another, whatever he says.
@@ -81,8 +73,8 @@ func TestT12NobodyActsAsAnother(t *testing.T) {
 	h.refused("open", h.ask("POST", "/v1/rooms", "ann", map[string]any{
 		"thread": "new", "topic": "t", "moderator": "dan", "turn_order": []string{"ann"},
 	}), 403, fault.Denied)
-	h.stands("design", 0, "dan")
-	if _, err := h.beside.Head(t.Context(), h.at("new")); !fault.Is(err, fault.UnknownThread) {
+	h.Stands("design", 0, "dan")
+	if _, err := h.Beside.Head(t.Context(), h.At("new")); !fault.Is(err, fault.UnknownThread) {
 		t.Errorf("opened: %v", err)
 	}
 	ask.As = "dan"
@@ -103,7 +95,7 @@ func TestForServesTheseOnly(t *testing.T) {
 // was made to point here.
 func TestT27WebPagesOfOthersAreKeptOut(t *testing.T) {
 	local := serve(t)
-	port := local.url[strings.LastIndex(local.url, ":"):]
+	port := local.URL[strings.LastIndex(local.URL, ":"):]
 	for _, c := range []struct {
 		host, origin string
 		status       int
@@ -122,7 +114,7 @@ func TestT27WebPagesOfOthersAreKeptOut(t *testing.T) {
 			local.refused("write", w, 403, fault.Denied)
 		}
 	}
-	local.stands("design", 0, "dan")
+	local.Stands("design", 0, "dan")
 
 	open := serve(t, func(c *gateway.Config) { c.Local, c.Hosts = false, []string{"rooms.example"} })
 	for _, c := range []struct {
@@ -165,7 +157,7 @@ func TestWrongKeysAreLimitedAndARightOneGetsIn(t *testing.T) {
 	if a := h.ask("GET", "/v1", "dan", nil); a.status != 200 {
 		t.Errorf("a right key from the same address: %d", a.status)
 	}
-	h.now.move(time.Second)
+	h.Now.Move(time.Second)
 	if a := h.ask("GET", "/v1", "", nil); a.status != 401 {
 		t.Errorf("a second later: %d", a.status)
 	}
@@ -195,7 +187,7 @@ func TestEachParticipantHasARate(t *testing.T) {
 			t.Errorf("%s: %d let in, %d not", who, let, limited)
 		}
 	}
-	h.now.move(time.Second)
+	h.Now.Move(time.Second)
 	if let, _ := count("dan"); let != 2 {
 		t.Errorf("a second later: %d", let)
 	}
@@ -203,9 +195,9 @@ func TestEachParticipantHasARate(t *testing.T) {
 
 func TestARevokedKeyIsDeadAtOnceAndARotatedOneTakesItsPlace(t *testing.T) {
 	h := serve(t)
-	old := h.key["ann"]
-	err := h.keys.Rotate(t.Context(), "ann", start, func(key string) error {
-		h.key["ann"] = key
+	old := h.Key["ann"]
+	err := h.Keys.Rotate(t.Context(), "ann", gatewaytest.Start, func(key string) error {
+		h.Key["ann"] = key
 		return nil
 	})
 	if err != nil {
@@ -215,7 +207,7 @@ func TestARevokedKeyIsDeadAtOnceAndARotatedOneTakesItsPlace(t *testing.T) {
 	if a := h.ask("GET", "/v1", "ann", nil); a.status != 200 {
 		t.Errorf("the new key: %d", a.status)
 	}
-	if err := h.keys.Revoke(t.Context(), "ann", start); err != nil {
+	if err := h.Keys.Revoke(t.Context(), "ann", gatewaytest.Start); err != nil {
 		t.Fatal(err)
 	}
 	h.refused("revoked", h.ask("GET", "/v1", "ann", nil), 401, fault.Denied)
@@ -224,8 +216,8 @@ func TestARevokedKeyIsDeadAtOnceAndARotatedOneTakesItsPlace(t *testing.T) {
 
 func TestTheLogHasNoSecretInIt(t *testing.T) {
 	h := serve(t)
-	h.ask("GET", "/v1/rooms/design?key="+h.key["dan"], "dan", nil)
-	h.ask("GET", "/v1?token=secret", "", nil, "Authorization", "Bearer "+h.key["ann"]+"x")
+	h.ask("GET", "/v1/rooms/design?key="+h.Key["dan"], "dan", nil)
+	h.ask("GET", "/v1?token=secret", "", nil, "Authorization", "Bearer "+h.Key["ann"]+"x")
 	h.ask("POST", "/v1/rooms/design/entries", "dan", posting("a private text", 0), "Idempotency-Key", "private")
 	h.ask("GET", "/v1/rooms/"+strings.Repeat("x", 2000), "dan", nil)
 	want := []string{

@@ -34,9 +34,9 @@ func kinds(t *testing.T, a answer) (all []string) {
 
 func TestReading(t *testing.T) {
 	h := serve(t)
-	first, second := h.posted("design", "dan", "first\nof two lines"), h.posted("design", "ann", "second")
-	h.posted("design", "bob", "pass")
-	fourth := h.posted("design", "dan", "fourth")
+	first, second := h.Posted("design", "dan", "first\nof two lines"), h.Posted("design", "ann", "second")
+	h.Posted("design", "bob", "pass")
+	fourth := h.Posted("design", "dan", "fourth")
 	for query, want := range map[string]string{
 		"":                              "snapshot entry entry entry window",
 		"passes=1":                      "snapshot entry entry entry entry window",
@@ -139,20 +139,20 @@ func TestOtherMethodsChangeNothing(t *testing.T) {
 			}
 		}
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 }
 
 // raw sends a request line as it is, which no client does, and returns the status
 // and the answer.
 func raw(t *testing.T, h *host, line string) (int, string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(20 * time.Second))
-	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", line, h.key["dan"])
+	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", line, h.Key["dan"])
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(line, err)
@@ -192,7 +192,7 @@ func TestMethods(t *testing.T) {
 // TestNoPathLeadsOut tries to get at files by every spelling of a path.
 func TestNoPathLeadsOut(t *testing.T) {
 	h := serve(t)
-	h.posted("design", "dan", "hello")
+	h.Posted("design", "dan", "hello")
 	up := []string{
 		"..", "%2e%2e", "%2E.", ".%2e", "%252e%252e", "..%2f..", "..%2F..%2Fetc%2Fpasswd", "%2e%2e%2f%2e%2e%2fetc%2fpasswd", "..%5c..", `..\..`,
 		"%2Fetc%2Fpasswd", "%2f", "design%00", "design%00.md", "design%2f..%2fdesign", "design%2F", "design%2Fconfig.yaml", "config.yaml", "design%20",
@@ -215,5 +215,5 @@ func TestNoPathLeadsOut(t *testing.T) {
 			t.Errorf("%q: %d %.200s", line, status, body)
 		}
 	}
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/gateway"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/store"
@@ -32,25 +33,25 @@ type stream struct {
 }
 
 func (h *host) follow(who, query, last string) *stream {
-	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
-	h.t.Cleanup(cancel)
+	h.T.Helper()
+	ctx, cancel := context.WithTimeout(h.T.Context(), 30*time.Second)
+	h.T.Cleanup(cancel)
 	r := h.request("GET", "/v1/events"+query, who, nil).WithContext(ctx)
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
-	res, err := client.Do(r)
+	res, err := gatewaytest.Client.Do(r)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
-	h.t.Cleanup(func() { res.Body.Close() })
+	h.T.Cleanup(func() { res.Body.Close() })
 	return &stream{h, bufio.NewReader(res.Body), res.StatusCode, res.Header}
 }
 
 // next returns the next event, or how the stream ended. Its data is held against
 // openapi.json.
 func (s *stream) next() (e event, err error) {
-	s.h.t.Helper()
+	s.h.T.Helper()
 	for {
 		line, err := s.lines.ReadString('\n')
 		if err != nil {
@@ -63,10 +64,10 @@ func (s *stream) next() (e event, err error) {
 		case "id":
 			e.id = value
 		case "data":
-			openapi(s.h.t).valid(s.h.t, map[string]string{"ready": "Ready", "floor": "Floor", "reset": "Reset"}[e.kind], value)
+			openapi(s.h.T).valid(s.h.T, map[string]string{"ready": "Ready", "floor": "Floor", "reset": "Reset"}[e.kind], value)
 			s.h.discreet(answer{body: value})
 			var f record.Floor
-			answer{body: value}.record(s.h.t, &f)
+			answer{body: value}.record(s.h.T, &f)
 			if e.thread = f.Thread; e.kind == "floor" {
 				e.about = fmt.Sprint(f.Event, " ", f.Current, " ", f.Version)
 			}
@@ -79,19 +80,19 @@ func (s *stream) next() (e event, err error) {
 }
 
 func (s *stream) expect(kind, thread, about string) event {
-	s.h.t.Helper()
+	s.h.T.Helper()
 	e, err := s.next()
 	if err != nil || e.kind != kind || e.thread != thread || e.about != about || e.id == "" {
-		s.h.t.Fatalf("got %+v, %v; want %s of %q: %s", e, err, kind, thread, about)
+		s.h.T.Fatalf("got %+v, %v; want %s of %q: %s", e, err, kind, thread, about)
 	}
 	return e
 }
 
 // ends asserts that nothing more comes.
 func (s *stream) ends(why string) {
-	s.h.t.Helper()
+	s.h.T.Helper()
 	if e, err := s.next(); err != io.EOF {
-		s.h.t.Errorf("%s: got %+v, %v", why, e, err)
+		s.h.T.Errorf("%s: got %+v, %v", why, e, err)
 	}
 }
 
@@ -104,22 +105,22 @@ func TestEventsTellOfTheReadersRoomsOnly(t *testing.T) {
 			t.Errorf("%d %v", s.status, s.header)
 		}
 	}
-	h.posted("a/b", "dan", "x")
+	h.Posted("a/b", "dan", "x")
 	dan.expect("floor", "a/b", "floor ann 1")
 	one.expect("floor", "a/b", "floor ann 1")
-	h.posted("design", "dan", "x")
+	h.Posted("design", "dan", "x")
 	dan.expect("floor", "design", "floor ann 1")
 	bob.expect("floor", "design", "floor ann 1") // the first that he hears of
 	for _, c := range []struct {
 		what string
 		act  room.Act
 	}{{"changed", room.Topic("another")}, {"ended", room.End}} {
-		if _, err := h.beside.Moderate(t.Context(), h.at("a/b"), "dan", c.act); err != nil {
+		if _, err := h.Beside.Moderate(t.Context(), h.At("a/b"), "dan", c.act); err != nil {
 			t.Fatal(c.what, err)
 		}
 		one.expect("floor", "a/b", c.what+" ann 1")
 	}
-	if _, err := h.beside.Open(t.Context(), h.at("new"), room.Opening{Topic: "t", Moderator: "dan", Order: []string{"bob"}}); err != nil {
+	if _, err := h.Beside.Open(t.Context(), h.At("new"), room.Opening{Topic: "t", Moderator: "dan", Order: []string{"bob"}}); err != nil {
 		t.Fatal(err)
 	}
 	bob.expect("floor", "new", "floor dan 0")
@@ -134,13 +135,13 @@ func TestAReaderWhoComesBackGetsTheDelta(t *testing.T) {
 	h := serve(t)
 	watch := h.follow("dan", "", "")
 	watch.expect("ready", "", "")
-	h.posted("design", "dan", "1")
+	h.Posted("design", "dan", "1")
 	seen := watch.expect("floor", "design", "floor ann 1")
 	for i, who := range []string{"ann", "bob", "dan"} {
-		h.posted("design", who, who)
+		h.Posted("design", who, who)
 		watch.expect("floor", "design", fmt.Sprint("floor ", []string{"bob", "dan", "ann"}[i], " ", i+2))
 	}
-	h.posted("a/b", "dan", "x")
+	h.Posted("a/b", "dan", "x")
 	middle := watch.expect("floor", "a/b", "floor ann 1")
 
 	again := h.follow("dan", "", seen.id)
@@ -158,11 +159,11 @@ func TestAReaderWhoComesBackGetsTheDelta(t *testing.T) {
 	other := h.follow("bob", "", seen.id)
 	other.expect("ready", "", "")
 	other.expect("floor", "design", "floor ann 4")
-	h.posted("a/b", "ann", "y")
+	h.Posted("a/b", "ann", "y")
 	for _, s := range []*stream{again, rest, up} { // nothing came in between
 		s.expect("floor", "a/b", "floor dan 2")
 	}
-	h.posted("design", "ann", "y")
+	h.Posted("design", "ann", "y")
 	other.expect("floor", "design", "floor bob 5")
 }
 
@@ -175,13 +176,12 @@ func TestAPlaceThatIsNotKnownIsAReset(t *testing.T) {
 		s := h.follow("dan", "", last)
 		s.expect("ready", "", "")
 		s.expect("reset", "", "")
-		h.posted("design", []string{"dan", "ann", "bob"}[h.version("design")%3], "x")
+		h.Posted("design", []string{"dan", "ann", "bob"}[h.version("design")%3], "x")
 		s.expect("floor", "design", h.line("design"))
 	}
 	// A restart makes all places unknown.
-	h.Close()
+	h.Restart()
 	first.expectAll(t)
-	h.start(h.Config)
 	s := h.follow("dan", "", id)
 	s.expect("ready", "", "")
 	s.expect("reset", "", "")
@@ -200,19 +200,19 @@ func (s *stream) expectAll(t *testing.T) {
 }
 
 func (h *host) version(room string) int {
-	h.t.Helper()
-	found, err := h.beside.Head(h.t.Context(), h.at(room))
+	h.T.Helper()
+	found, err := h.Beside.Head(h.T.Context(), h.At(room))
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return found.Version
 }
 
 func (h *host) line(room string) string {
-	h.t.Helper()
-	found, err := h.beside.Head(h.t.Context(), h.at(room))
+	h.T.Helper()
+	found, err := h.Beside.Head(h.T.Context(), h.At(room))
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	return fmt.Sprint("floor ", found.Current, " ", found.Version)
 }
@@ -222,13 +222,13 @@ func TestAStreamEndsWithItsKeyItsServerOrItsReader(t *testing.T) {
 	ann, dan := h.follow("ann", "", ""), h.follow("dan", "", "")
 	ann.expect("ready", "", "")
 	dan.expect("ready", "", "")
-	if err := h.keys.Revoke(t.Context(), "ann", start); err != nil {
+	if err := h.Keys.Revoke(t.Context(), "ann", gatewaytest.Start); err != nil {
 		t.Fatal(err)
 	}
 	ann.ends("a revoked key")
-	h.posted("design", "dan", "x") // dan's goes on
+	h.Posted("design", "dan", "x") // dan's goes on
 	dan.expect("floor", "design", "floor ann 1")
-	if err := h.keys.Rotate(t.Context(), "dan", start, func(key string) error { h.key["dan"] = key; return nil }); err != nil {
+	if err := h.Keys.Rotate(t.Context(), "dan", gatewaytest.Start, func(key string) error { h.Key["dan"] = key; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	dan.ends("a rotated key")
@@ -245,11 +245,11 @@ func TestWhoLeavesARoomHearsNoMoreOfIt(t *testing.T) {
 	h := serve(t)
 	ann := h.follow("ann", "", "")
 	ann.expect("ready", "", "")
-	if _, err := h.beside.Moderate(t.Context(), h.at("design"), "dan", room.Order([]string{"dan", "bob"})); err != nil {
+	if _, err := h.Beside.Moderate(t.Context(), h.At("design"), "dan", room.Order([]string{"dan", "bob"})); err != nil {
 		t.Fatal(err)
 	}
-	h.posted("design", "dan", "behind her back")
-	h.posted("a/b", "dan", "x")
+	h.Posted("design", "dan", "behind her back")
+	h.Posted("a/b", "dan", "x")
 	ann.expect("floor", "a/b", "floor ann 1")
 }
 
@@ -277,9 +277,9 @@ func TestARoomThatCannotBeReadIsAReset(t *testing.T) {
 	h := serve(t, func(c *gateway.Config) { c.Rooms.Store = broken{c.Rooms.Store, "a/b"} })
 	s := h.follow("bob", "", "")
 	s.expect("ready", "", "")
-	h.posted("a/b", "dan", "x")
+	h.Posted("a/b", "dan", "x")
 	s.expect("reset", "", "")
-	h.posted("design", "dan", "x")
+	h.Posted("design", "dan", "x")
 	e, err := s.next()
 	for e.kind == "reset" { // a post is several changes
 		e, err = s.next()

@@ -21,7 +21,7 @@ import (
 
 // everything are the requests that a room's trouble may show in.
 func (h *host) everything() map[string]answer {
-	h.t.Helper()
+	h.T.Helper()
 	all := map[string]answer{}
 	for _, path := range []string{"/v1/rooms/design", entries, "/v1/rooms/design/transcript", "/v1/rooms/design/manifest", "/v1/rooms/design/posted?id=x", "/v1/events?room=design"} {
 		all[path] = h.ask("GET", path, "dan", nil)
@@ -50,15 +50,15 @@ func TestTroubleOfTheHostsTellsNoPath(t *testing.T) {
 		},
 		"no way there": func(_ *host, config string) error { return os.Chmod(filepath.Dir(config), 0) },
 		"newer version": func(h *host, _ string) error {
-			return os.WriteFile(filepath.Join(h.root, ".substrate", "config.yaml"), []byte("version: 99\n"), 0o600)
+			return os.WriteFile(filepath.Join(h.Root, ".substrate", "config.yaml"), []byte("version: 99\n"), 0o600)
 		},
-		"no space": func(h *host, _ string) error { return os.RemoveAll(filepath.Join(h.root, ".substrate")) },
+		"no space": func(h *host, _ string) error { return os.RemoveAll(filepath.Join(h.Root, ".substrate")) },
 	} {
 		if what == "no way there" && os.Geteuid() == 0 {
 			continue // the next test shows what permissions come to, also for root
 		}
 		h := serve(t)
-		if err := spoil(h, filepath.Join(h.root, ".substrate", "threads", "design", "config.yaml")); err != nil {
+		if err := spoil(h, filepath.Join(h.Root, ".substrate", "threads", "design", "config.yaml")); err != nil {
 			t.Fatal(err)
 		}
 		for where, a := range h.everything() {
@@ -68,7 +68,7 @@ func TestTroubleOfTheHostsTellsNoPath(t *testing.T) {
 		}
 		h.ask("GET", "/v1/rooms", "dan", nil)
 		h.ask("GET", "/v1", "dan", nil)
-		if said := h.odd.String(); !strings.Contains(said, h.root) {
+		if said := h.odd.String(); !strings.Contains(said, h.Root) {
 			t.Errorf("%s: the host was not told where: %s", what, said)
 		}
 	}
@@ -122,7 +122,7 @@ func TestWhateverAStoreFailsWithTellsNoPath(t *testing.T) {
 				t.Errorf("%s, %s: %d %s", what, where, a.status, a.body)
 			}
 		}
-		if what != "in a hint" && !strings.Contains(h.odd.String(), h.root) {
+		if what != "in a hint" && !strings.Contains(h.odd.String(), h.Root) {
 			t.Errorf("%s: the host was not told where: %s", what, h.odd)
 		}
 	}
@@ -134,7 +134,7 @@ func TestWhatIsNotWholeSaysSo(t *testing.T) {
 		gone := func() error { return fault.New(fault.Corrupt, "%s is gone", c.Space) }
 		c.Rooms.Store = failing{Store: c.Rooms.Store, err: gone, middle: true}
 	})
-	h.posted("design", "dan", "short")
+	h.Posted("design", "dan", "short")
 	a := h.ask("GET", entries, "dan", nil)
 	if got := strings.Join(kinds(t, a), " "); got != "snapshot entry error" || strings.Contains(a.body, "gone") {
 		t.Errorf("entries: %s", a.body)
@@ -142,7 +142,7 @@ func TestWhatIsNotWholeSaysSo(t *testing.T) {
 	for _, path := range []string{"/transcript", "/manifest"} {
 		h.refused(path, h.ask("GET", "/v1/rooms/design"+path, "dan", nil), 500, fault.Corrupt)
 	}
-	h.posted("design", "ann", strings.Repeat("x", 1<<20))
+	h.Posted("design", "ann", strings.Repeat("x", 1<<20))
 	if a, err := h.try("GET", "/v1/rooms/design/transcript", "dan", nil); err == nil {
 		t.Errorf("the text of %d bytes seems whole", len(a.body))
 	}
@@ -156,10 +156,10 @@ func TestWhatIsNotWholeSaysSo(t *testing.T) {
 
 func TestABusyRoomIsAskedForAgain(t *testing.T) {
 	h := serve(t, func(c *gateway.Config) { c.Rooms.Store = &files.Store{Wait: -1} })
-	h.posted("design", "dan", "x")
-	locks, err := filepath.Glob(filepath.Join(h.root, ".substrate", "threads", "design", ".*lock*"))
+	h.Posted("design", "dan", "x")
+	locks, err := filepath.Glob(filepath.Join(h.Root, ".substrate", "threads", "design", ".*lock*"))
 	if err != nil || len(locks) == 0 {
-		locks, err = filepath.Glob(filepath.Join(h.root, ".substrate", "*lock*"))
+		locks, err = filepath.Glob(filepath.Join(h.Root, ".substrate", "*lock*"))
 	}
 	if err != nil || len(locks) == 0 {
 		t.Fatal("where is the lock?", err)

@@ -154,7 +154,7 @@ func TestAStopLetsWhatIsUnderWayEnd(t *testing.T) {
 	web.RegisterOnShutdown(h.Close)
 	ended := make(chan error, 1)
 	go func() { ended <- l.Serve(ctx, web, 100, 10*time.Second) }()
-	h.url = l.URL()
+	h.URL = l.URL()
 	s := h.follow("dan", "", "")
 	s.expect("ready", "", "")
 	slow := make(chan answer, 1)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/floor"
 	"github.com/substrate-tools/substrate/lib/gateway"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/keyring"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/store"
@@ -82,7 +83,7 @@ func (p *pipes) dial() net.Conn {
 func slowly(t *testing.T, connections int, test func(t *testing.T, p *pipes, key string)) {
 	ring := keyring.Open(filepath.Join(t.TempDir(), "keys"))
 	key := ""
-	if err := ring.Make(t.Context(), "dan", start, func(k string) error { key = k; return nil }); err != nil {
+	if err := ring.Make(t.Context(), "dan", gatewaytest.Start, func(k string) error { key = k; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/gateway"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
 )
@@ -26,7 +27,7 @@ func TestARightWriteIsRecorded(t *testing.T) {
 	if a.status != 201 || p.Version != 1 || p.Author != "dan" || p.Next != "ann" || p.Root != "" || p.Duplicate {
 		t.Errorf("%d %+v", a.status, p)
 	}
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 	var again record.Posted
 	h.ask("GET", "/v1/rooms/design/posted?id=one", "dan", nil).record(t, &again)
 	if again.Entry != p.Entry || !again.Duplicate {
@@ -42,7 +43,7 @@ func TestARightWriteIsRecorded(t *testing.T) {
 // a status of its own.
 func TestT28AVersionIsRequiredAndMustBeTheLast(t *testing.T) {
 	h := serve(t)
-	h.posted("design", "dan", "first")
+	h.Posted("design", "dan", "first")
 	for _, version := range []int{0, 2, -1, 1 << 40} {
 		e := h.refused(fmt.Sprint(version), h.ask("POST", entries, "ann", posting("x", version)), 409, fault.Stale)
 		if e.Version == nil || *e.Version != 1 || e.Current != "ann" || e.Thread != "design" {
@@ -57,7 +58,7 @@ func TestT28AVersionIsRequiredAndMustBeTheLast(t *testing.T) {
 		h.refused(body, h.ask("POST", entries, "ann", body), 428, fault.BadInput)
 	}
 	h.refused("moderate", h.ask("POST", "/v1/rooms/design/moderate", "dan", `{"op":"end"}`), 428, fault.BadInput)
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 }
 
 // TestEveryRefusalHasItsStatus goes through the statuses that a write can meet.
@@ -111,13 +112,13 @@ func TestEveryRefusalHasItsStatus(t *testing.T) {
 		h.refused(kind, h.ask("POST", entries, "dan", posting("x", 0), "Content-Type", kind), 415, fault.BadInput)
 	}
 	h.refused("a bad id", h.ask("POST", entries, "dan", posting("x", 0), "Idempotency-Key", strings.Repeat("x", 129)), 400, fault.BadInput)
-	h.stands("design", 0, "dan")
-	if _, err := h.beside.Moderate(t.Context(), h.at("design"), "dan", room.End); err != nil {
+	h.Stands("design", 0, "dan")
+	if _, err := h.Beside.Moderate(t.Context(), h.At("design"), "dan", room.End); err != nil {
 		t.Fatal(err)
 	}
 	h.refused("ended", h.ask("POST", entries, "dan", posting("x", 0)), 410, fault.Ended)
 	h.refused("moderate what ended", h.ask("POST", moderate, "dan", named("next", "ann")), 410, fault.Ended)
-	if err := h.beside.Known(t.Context(), h.root, "eve"); !fault.Is(err, fault.UnknownParticipant) {
+	if err := h.Beside.Known(t.Context(), h.Root, "eve"); !fault.Is(err, fault.UnknownParticipant) {
 		t.Errorf("registered: %v", err)
 	}
 	if strings.Contains(h.odd.String(), "x") {
@@ -136,7 +137,7 @@ func TestAnEndlessBodyIsNotKept(t *testing.T) {
 		if chunked {
 			r.ContentLength = -1
 		}
-		res, err := client.Do(r)
+		res, err := gatewaytest.Client.Do(r)
 		if err != nil {
 			continue // closed before it was sent
 		}
@@ -145,7 +146,7 @@ func TestAnEndlessBodyIsNotKept(t *testing.T) {
 			t.Errorf("%s: %d, %d bytes left", what, res.StatusCode, left)
 		}
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 }
 
 type endless struct{ left atomic.Int64 }
@@ -162,14 +163,14 @@ func (e *endless) Read(b []byte) (int, error) {
 func TestTheSameKeyWritesOnce(t *testing.T) {
 	h := serve(t)
 	first := h.ask("POST", entries, "dan", posting("one", 0), "Idempotency-Key", "k")
-	h.posted("design", "ann", "two")
+	h.Posted("design", "ann", "two")
 	for what, body := range map[string]record.Posting{"the same": posting("one", 0), "another text": posting("three", 0), "another version": posting("one", 2)} {
 		again := h.ask("POST", entries, "dan", body, "Idempotency-Key", "k")
 		if again.status != 200 || again.body != strings.Replace(first.body, `"duplicate":false`, `"duplicate":true`, 1) {
 			t.Errorf("%s: %d %s, first %s", what, again.status, again.body, first.body)
 		}
 	}
-	h.stands("design", 2, "bob")
+	h.Stands("design", 2, "bob")
 	if a := h.ask("POST", entries, "bob", posting("mine", 2), "Idempotency-Key", "k"); a.status != 201 {
 		t.Errorf("another's key of the same name: %d %s", a.status, a.body)
 	}
@@ -180,11 +181,11 @@ func TestTheSameKeyModeratesOnce(t *testing.T) {
 	const path = "/v1/rooms/design/moderate"
 	next := act("next", 0, func(m *record.Moderation) { m.Name = "bob" })
 	first := h.ask("POST", path, "dan", next, "Idempotency-Key", "k")
-	h.posted("design", "bob", "x")
+	h.Posted("design", "bob", "x")
 	if again := h.ask("POST", path, "dan", next, "Idempotency-Key", "k"); again.status != 200 || again.body != first.body {
 		t.Errorf("again: %d %s, first %s", again.status, again.body, first.body)
 	}
-	h.stands("design", 1, "dan")
+	h.Stands("design", 1, "dan")
 	h.refused("another act", h.ask("POST", path, "dan", act("end", 1), "Idempotency-Key", "k"), 400, fault.BadInput)
 	stale := h.ask("POST", path, "dan", next, "Idempotency-Key", "late")
 	h.refused("late", stale, 409, fault.Stale)
@@ -192,7 +193,7 @@ func TestTheSameKeyModeratesOnce(t *testing.T) {
 		t.Errorf("a refusal asked for again: %s", again.body)
 	}
 	h.refused("not printable", h.ask("POST", path, "dan", next, "Idempotency-Key", strings.Repeat("k", 129)), 400, fault.BadInput)
-	h.stands("design", 1, "dan")
+	h.Stands("design", 1, "dan")
 }
 
 // together runs ask n times at once and returns the statuses, sorted.
@@ -219,7 +220,7 @@ func TestEightAtOnceWithOneKeyWriteOnce(t *testing.T) {
 	if !slices.Equal(got, []int{200, 200, 200, 200, 200, 200, 200, 201}) {
 		t.Errorf("got %v", got)
 	}
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 	ask := act("invite", 1, func(m *record.Moderation) { m.Name = "zoe" })
 	got = together(8, func(int) int {
 		a, err := h.try("POST", "/v1/rooms/design/moderate", "dan", ask, "Idempotency-Key", "m")
@@ -231,7 +232,7 @@ func TestEightAtOnceWithOneKeyWriteOnce(t *testing.T) {
 	if slices.Max(got) != 200 {
 		t.Errorf("got %v", got)
 	}
-	found, err := h.beside.Head(t.Context(), h.at("design"))
+	found, err := h.Beside.Head(t.Context(), h.At("design"))
 	if err != nil || !slices.Equal(found.TurnOrder, []string{"dan", "ann", "bob", "zoe"}) {
 		t.Errorf("order %v, %v", found.TurnOrder, err)
 	}
@@ -241,8 +242,8 @@ func TestEightAtOnceWithOneKeyWriteOnce(t *testing.T) {
 // eight apart: it is looked at inside the lock.
 func TestEightAtOnceWithOneVersionWriteOnce(t *testing.T) {
 	h := serve(t)
-	h.opened("alone", "dan", "ann")
-	if _, err := h.beside.Moderate(t.Context(), h.at("alone"), "dan", room.Quiet("ann", 20)); err != nil {
+	h.Opened("alone", "dan", "ann")
+	if _, err := h.Beside.Moderate(t.Context(), h.At("alone"), "dan", room.Quiet("ann", 20)); err != nil {
 		t.Fatal(err)
 	}
 	got := together(8, func(i int) int {
@@ -255,7 +256,7 @@ func TestEightAtOnceWithOneVersionWriteOnce(t *testing.T) {
 	if !slices.Equal(got, []int{201, 409, 409, 409, 409, 409, 409, 409}) {
 		t.Errorf("got %v", got)
 	}
-	h.stands("alone", 1, "dan")
+	h.Stands("alone", 1, "dan")
 }
 
 func TestModeration(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 )
 
 // BenchmarkIdlePoll is what a running agent spends on its mail twice a second while
@@ -17,7 +19,7 @@ func BenchmarkIdlePoll(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := range 100 {
-		write(t, filepath.Join(ann.path(Inbox), fmt.Sprint(i), messageFile), `{"from":"bob","message":"m"}`)
+		bodytest.Write(t, filepath.Join(ann.path(Inbox), fmt.Sprint(i), messageFile), `{"from":"bob","message":"m"}`)
 	}
 	p := NewPoller(ann, DefaultSubscriptions)
 	look := func() {

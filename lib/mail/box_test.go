@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
@@ -32,19 +33,19 @@ func TestReadFileWithBadJSON(t *testing.T) {
 			net := network(t)
 			ann, bob := agent(t, net, "ann"), agent(t, net, "bob")
 			m := send(t, ann, to("bob"), noon)
-			write(t, bob.path(readFile), text)
+			bodytest.Write(t, bob.path(readFile), text)
 			all, skipped, err := bob.Check(Filter{Unread: true})
-			if err != nil || len(all) != 1 || len(skipped) != 1 || contents(t, bob.path(readFile)) != text {
+			if err != nil || len(all) != 1 || len(skipped) != 1 || bodytest.Contents(t, bob.path(readFile)) != text {
 				t.Errorf("%v, %d unread, %v", err, len(all), skipped)
 			}
 			done, err := bob.Dismiss(ctx, []string{m.ID})
 			if err != nil || !slices.Equal(done.Dismissed, []string{m.ID}) {
 				t.Fatalf("%v %+v", err, done)
 			}
-			if got := contents(t, bob.path(readFile)); got != fmt.Sprintf("[%q]\n", m.ID) {
+			if got := bodytest.Contents(t, bob.path(readFile)); got != fmt.Sprintf("[%q]\n", m.ID) {
 				t.Errorf("read.json: %s", got)
 			}
-			if got := contents(t, bob.path(readFile+".malformed")); got != text {
+			if got := bodytest.Contents(t, bob.path(readFile+".malformed")); got != text {
 				t.Errorf("put aside: %q", got)
 			}
 		})
@@ -77,7 +78,7 @@ func TestDismissalsAtOnceAreAllKept(t *testing.T) {
 	var ids []string
 	for i := range 20 {
 		ids = append(ids, fmt.Sprint("id", i))
-		write(t, bob.path(Inbox, ids[i], messageFile), `{}`)
+		bodytest.Write(t, bob.path(Inbox, ids[i], messageFile), `{}`)
 	}
 	var all sync.WaitGroup
 	for _, id := range ids {
@@ -123,7 +124,7 @@ func TestArchiveAndDelete(t *testing.T) {
 	if r, err := bob.Delete(ctx, second.ID); err != nil || r.From != Inbox {
 		t.Errorf("%v %+v", err, r)
 	}
-	write(t, bob.path(Inbox, "bad", messageFile), "{") // also what nobody can read
+	bodytest.Write(t, bob.path(Inbox, "bad", messageFile), "{") // also what nobody can read
 	if _, err := bob.Delete(ctx, "bad"); err != nil || bob.isEntry(Inbox, "bad") {
 		t.Errorf("%v", err)
 	}
@@ -137,8 +138,8 @@ func TestDeletedAreRememberedInBounds(t *testing.T) {
 		marks[i] = fmt.Sprint(i)
 	}
 	line, _ := json.Marshal(marks)
-	write(t, bob.path(deletedFile), string(line))
-	write(t, bob.path(Inbox, "a", messageFile), `{}`)
+	bodytest.Write(t, bob.path(deletedFile), string(line))
+	bodytest.Write(t, bob.path(Inbox, "a", messageFile), `{}`)
 	mark := get(t, bob, Inbox, "a").mark()
 	if _, err := bob.Delete(ctx, "a"); err != nil {
 		t.Fatal(err)
@@ -156,9 +157,9 @@ func TestCheckFilters(t *testing.T) {
 		`"from":"ann","subject":"other","message":"Third","attachments":["f"]`,
 	} {
 		at := noon.Add(time.Duration(i) * time.Hour).Format(time.RFC3339)
-		write(t, bob.path(Inbox, fmt.Sprint(i), messageFile), fmt.Sprintf(`{%s,"received_at":%q}`, text, at))
+		bodytest.Write(t, bob.path(Inbox, fmt.Sprint(i), messageFile), fmt.Sprintf(`{%s,"received_at":%q}`, text, at))
 	}
-	write(t, bob.path(readFile), `["0"]`)
+	bodytest.Write(t, bob.path(readFile), `["0"]`)
 	for what, c := range map[string]struct {
 		filter Filter
 		want   string
@@ -197,7 +198,7 @@ func TestCheckFilters(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	for i := range 12 {
-		write(t, bob.path(Archive, fmt.Sprint("x", i), messageFile), `{}`)
+		bodytest.Write(t, bob.path(Archive, fmt.Sprint("x", i), messageFile), `{}`)
 	}
 	if all, _, err := bob.Check(Filter{Folder: Archive}); len(all) != DefaultCount || err != nil {
 		t.Errorf("%d by default, %v", len(all), err)
@@ -207,7 +208,7 @@ func TestCheckFilters(t *testing.T) {
 func TestTextIsCutAtFiveHundredCharacters(t *testing.T) {
 	bob := agent(t, network(t), "bob")
 	for n, want := range map[int]bool{Preview: false, Preview + 1: true} {
-		write(t, bob.path(Inbox, "a", messageFile), fmt.Sprintf(`{"message":%q}`, strings.Repeat("é", n)))
+		bodytest.Write(t, bob.path(Inbox, "a", messageFile), fmt.Sprintf(`{"message":%q}`, strings.Repeat("é", n)))
 		m := get(t, bob, Inbox, "a")
 		if r := m.Record(Preview); r.Cut != want || len([]rune(r.Message)) != Preview {
 			t.Errorf("%d: cut %v, %d characters", n, r.Cut, len([]rune(r.Message)))
@@ -223,7 +224,7 @@ func TestSearchLooksInInboxAndSent(t *testing.T) {
 	ann, bob := agent(t, net, "ann"), agent(t, net, "bob")
 	send(t, ann, Draft{To: []string{"bob"}, Subject: "alpha", Message: "x"}, noon)
 	send(t, bob, Draft{To: []string{"ann"}, Subject: "y", Message: "ALPHA two"}, noon.Add(time.Second))
-	write(t, bob.path(Archive, "a", messageFile), `{"subject":"alpha"}`)
+	bodytest.Write(t, bob.path(Archive, "a", messageFile), `{"subject":"alpha"}`)
 	for pattern, want := range map[string]int{"alpha": 2, "^alpha$": 1, "al.*two": 1, "^ann$": 2, "beta": 0} {
 		all, skipped, err := bob.Search(pattern, 0)
 		if len(all) != want || len(skipped) > 0 || err != nil {
@@ -258,7 +259,7 @@ func TestContacts(t *testing.T) {
 	if r, err := ann.EditContact(ctx, "bob", Change{Note: text("two\nlines")}); err != nil || r.Name != "Bob 1" || r.Note != "two\nlines" {
 		t.Errorf("%v %+v", err, r)
 	}
-	before := contents(t, ann.path(contactsFile))
+	before := bodytest.Contents(t, ann.path(contactsFile))
 	if want := `[
   {
     "address": "bob",
@@ -286,7 +287,7 @@ func TestContacts(t *testing.T) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if contents(t, ann.path(contactsFile)) != before {
+	if bodytest.Contents(t, ann.path(contactsFile)) != before {
 		t.Error("a refusal wrote something")
 	}
 	if r, err := ann.RemoveContact(ctx, "bob"); err != nil || !r.Removed || r.Name != "Bob 1" {
@@ -296,8 +297,8 @@ func TestContacts(t *testing.T) {
 		t.Errorf("%v %v", all, err)
 	}
 	for _, bad := range []string{`[{"address":"bob"}`, `{"bob":1}`, `[null]`, `[1]`} {
-		write(t, ann.path(contactsFile), bad)
-		if _, err := ann.AddContact(ctx, "eve", Change{}); !fault.Is(err, fault.Corrupt) || contents(t, ann.path(contactsFile)) != bad {
+		bodytest.Write(t, ann.path(contactsFile), bad)
+		if _, err := ann.AddContact(ctx, "eve", Change{}); !fault.Is(err, fault.Corrupt) || bodytest.Contents(t, ann.path(contactsFile)) != bad {
 			t.Errorf("%s: %v", bad, err)
 		}
 		// Mail goes on all the same.
@@ -326,13 +327,13 @@ func TestContactsAddedAtOnceAreAllKept(t *testing.T) {
 func TestFindLooksEverywhere(t *testing.T) {
 	bob := agent(t, network(t), "bob")
 	for _, folder := range Folders {
-		write(t, bob.path(folder, "in-"+folder, messageFile), `{}`)
+		bodytest.Write(t, bob.path(folder, "in-"+folder, messageFile), `{}`)
 		m, err := bob.Find("in-" + folder)
 		if err != nil || m.Folder != folder || m.Read != (folder != Inbox) {
 			t.Errorf("%s: %v %+v", folder, err, m)
 		}
 	}
-	write(t, bob.path(Inbox, "bad", messageFile), `{`)
+	bodytest.Write(t, bob.path(Inbox, "bad", messageFile), `{`)
 	for id, want := range map[string]fault.Code{
 		"none": fault.UnknownEntry, "../inbox/in-inbox": fault.BadInput, ".tmp": fault.BadInput, "bad": fault.Corrupt,
 		strings.Repeat("x", maxID+1): fault.BadInput,
@@ -346,7 +347,7 @@ func TestFindLooksEverywhere(t *testing.T) {
 func TestLinkInPlaceOfAMessageIsNotFollowed(t *testing.T) {
 	net := network(t)
 	bob := agent(t, net, "bob")
-	write(t, filepath.Join(net, "secret"), `{"message":"secret"}`)
+	bodytest.Write(t, filepath.Join(net, "secret"), `{"message":"secret"}`)
 	if err := os.MkdirAll(bob.path(Inbox, "a"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -363,8 +364,8 @@ func TestLinkInPlaceOfAMessageIsNotFollowed(t *testing.T) {
 
 func TestHugeMessageOfAnotherProgramIsSkipped(t *testing.T) {
 	bob := agent(t, network(t), "bob")
-	write(t, bob.path(Inbox, "a", messageFile), `{"message":"`+strings.Repeat("x", maxFile)+`"}`)
-	write(t, bob.path(Inbox, "b", messageFile), `{"from":"`+strings.Repeat("x", maxFile-100)+`"}`)
+	bodytest.Write(t, bob.path(Inbox, "a", messageFile), `{"message":"`+strings.Repeat("x", maxFile)+`"}`)
+	bodytest.Write(t, bob.path(Inbox, "b", messageFile), `{"from":"`+strings.Repeat("x", maxFile-100)+`"}`)
 	if all, skipped, err := bob.Check(Filter{}); len(all) != 1 || len(skipped) != 1 || err != nil {
 		t.Errorf("%d %v %v", len(all), skipped, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
@@ -20,7 +21,7 @@ import (
 func TestMessageIsDeliveredOnceWhole(t *testing.T) {
 	net := network(t)
 	ann, bob, eve := agent(t, net, "ann"), agent(t, net, "bob"), agent(t, net, "eve")
-	write(t, filepath.Join(net, "report.txt"), "the report")
+	bodytest.Write(t, filepath.Join(net, "report.txt"), "the report")
 	d := Draft{
 		To: []string{"bob"}, BCC: []string{"eve"}, Subject: "plan", Message: "do <it>\n",
 		Attachments: []string{filepath.Join(net, "report.txt")},
@@ -41,7 +42,7 @@ func TestMessageIsDeliveredOnceWhole(t *testing.T) {
 				t.Errorf("%s is told %s: %s", x.body.Address(), key, got.Get(key))
 			}
 		}
-		if a := got.Attachments(); len(a) != 1 || contents(t, a[0]) != "the report" {
+		if a := got.Attachments(); len(a) != 1 || bodytest.Contents(t, a[0]) != "the report" {
 			t.Errorf("attached: %q", a)
 		}
 	}
@@ -58,8 +59,8 @@ func TestL64PeerWithoutFreshHeartbeatBounces(t *testing.T) {
 	for what, heart := range map[string]func(t *testing.T, b Box){
 		"absent":           func(t *testing.T, b Box) { os.Remove(b.body.Path(body.HeartbeatFile)) },
 		"at the threshold": func(t *testing.T, b Box) { beat(t, b, noon.Add(-env.Threshold)) },
-		"empty":            func(t *testing.T, b Box) { write(t, b.body.Path(body.HeartbeatFile), "") },
-		"no number":        func(t *testing.T, b Box) { write(t, b.body.Path(body.HeartbeatFile), "NaN") },
+		"empty":            func(t *testing.T, b Box) { bodytest.Write(t, b.body.Path(body.HeartbeatFile), "") },
+		"no number":        func(t *testing.T, b Box) { bodytest.Write(t, b.body.Path(body.HeartbeatFile), "NaN") },
 	} {
 		t.Run(what, func(t *testing.T) {
 			net := network(t)
@@ -179,7 +180,7 @@ func TestHumanAlwaysReceives(t *testing.T) {
 	} {
 		net := network(t)
 		ann := agent(t, net, "ann")
-		write(t, filepath.Join(net, "dan", body.ManifestFile), manifest)
+		bodytest.Write(t, filepath.Join(net, "dan", body.ManifestFile), manifest)
 		if m := send(t, ann, to("dan"), noon); m.status() != want {
 			t.Errorf("%s: %s", manifest, m.status())
 		}
@@ -190,7 +191,7 @@ func TestHandshakeLooksInItsOrder(t *testing.T) {
 	net := network(t)
 	ann := agent(t, net, "ann")
 	file := filepath.Join(net, "file")
-	write(t, file, "x")
+	bodytest.Write(t, file, "x")
 	d := to("bob")
 	d.ID, d.Attachments = "key", []string{file}
 	if _, _, err := ann.Send(ctx, d, noon); err != nil {
@@ -226,7 +227,7 @@ func TestHandshakeLooksInItsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	try("No agent at bob")
-	write(t, filepath.Join(net, "bob", body.ManifestFile), `{"admin":{}}`)
+	bodytest.Write(t, filepath.Join(net, "bob", body.ManifestFile), `{"admin":{}}`)
 	try("bob is not running")
 	agent(t, net, "bob")
 	try("cannot attach")
@@ -235,8 +236,8 @@ func TestHandshakeLooksInItsOrder(t *testing.T) {
 func TestFailureOnTheRecipientsSideLeavesNothing(t *testing.T) {
 	net := network(t)
 	ann, bob := agent(t, net, "ann"), agent(t, net, "bob")
-	write(t, filepath.Join(net, "file"), "x")
-	write(t, bob.path(Inbox), "no directory")
+	bodytest.Write(t, filepath.Join(net, "file"), "x")
+	bodytest.Write(t, bob.path(Inbox), "no directory")
 	before := tree(t, bob.body.Dir())
 	d := to("bob")
 	d.Attachments = []string{filepath.Join(net, "file")}
@@ -400,8 +401,8 @@ func TestLeftoverOfADeadSenderIsCleared(t *testing.T) {
 		}
 		// As far as it got: half of the files, under the name that it always uses.
 		staged := filepath.Base(stagedName(m))
-		write(t, bob.path(staged, filesDir, "half"), "ha")
-		write(t, ann.path(desk, ".tmp-0123456789abcdef", messageFile), "{")
+		bodytest.Write(t, bob.path(staged, filesDir, "half"), "ha")
+		bodytest.Write(t, ann.path(desk, ".tmp-0123456789abcdef", messageFile), "{")
 		if done, err := NewOutgoing(ann).Deliver(ctx, noon); err != nil || len(done.Messages) != 1 {
 			t.Fatalf("%v, %+v", err, done)
 		}

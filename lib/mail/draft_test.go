@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 )
 
@@ -126,7 +127,7 @@ func TestKnownIDIsOneMessage(t *testing.T) {
 		"subject":    func(d *Draft) { d.Subject = "other" },
 		"recipients": func(d *Draft) { d.CC = []string{"eve"} },
 		"files": func(d *Draft) {
-			write(t, filepath.Join(net, "f"), "")
+			bodytest.Write(t, filepath.Join(net, "f"), "")
 			d.Attachments = []string{filepath.Join(net, "f")}
 		},
 	} {
@@ -142,20 +143,20 @@ func TestClass13AttachmentsAreBaseNamesOnly(t *testing.T) {
 	net := network(t)
 	ann, bob, human := agent(t, net, "ann"), agent(t, net, "bob"), agent(t, net, "human")
 	for _, name := range []string{"one/a.txt", "two/a.txt", "two/.profile", "b"} {
-		write(t, filepath.Join(net, name), name)
+		bodytest.Write(t, filepath.Join(net, name), name)
 	}
 	m := send(t, ann, Draft{To: []string{"bob"}, Attachments: []string{
 		filepath.Join(net, "one/a.txt"), filepath.Join(net, "two/a.txt"), filepath.Join(net, "two/.profile"),
 	}}, noon)
 	var got []string
 	for _, path := range get(t, bob, Inbox, m.ID).Attachments() {
-		got = append(got, strings.TrimPrefix(path, bob.path(Inbox, m.ID, filesDir))+" "+contents(t, path))
+		got = append(got, strings.TrimPrefix(path, bob.path(Inbox, m.ID, filesDir))+" "+bodytest.Contents(t, path))
 	}
 	if want := []string{"/a.txt one/a.txt", "/a-2.txt two/a.txt", "/.profile two/.profile"}; !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
 	}
 	// What another program's record says about paths leads nowhere on our side.
-	write(t, human.body.Path("c.txt"), "of the human")
+	bodytest.Write(t, human.body.Path("c.txt"), "of the human")
 	letter(t, human, "x", fmt.Sprintf(`{"to":["bob"],"message":"m","attachments":[%q,"c.txt"]}`, net+"/one/../b"))
 	letter(t, human, "y", `{"to":["bob"],"message":"m","attachments":["../../.."]}`)
 	letter(t, human, "z", `{"to":["bob"],"message":"m","attachments":["a\u0000b"]}`)
@@ -168,7 +169,7 @@ func TestClass13AttachmentsAreBaseNamesOnly(t *testing.T) {
 			t.Errorf("something new outside the mailboxes: %s", path)
 		}
 	}
-	if a := get(t, bob, Inbox, "x").Attachments(); len(a) != 2 || filepath.Base(a[0]) != "b" || contents(t, a[1]) != "of the human" {
+	if a := get(t, bob, Inbox, "x").Attachments(); len(a) != 2 || filepath.Base(a[0]) != "b" || bodytest.Contents(t, a[1]) != "of the human" {
 		t.Errorf("attached: %q", a)
 	}
 	for _, id := range []string{"y", "z"} {
@@ -177,7 +178,7 @@ func TestClass13AttachmentsAreBaseNamesOnly(t *testing.T) {
 		}
 	}
 	// Nor does what a received message says make us look elsewhere.
-	write(t, bob.path(Inbox, "w", messageFile), `{"attachments":["/etc/passwd","../../init.json","..","sub/x"]}`)
+	bodytest.Write(t, bob.path(Inbox, "w", messageFile), `{"attachments":["/etc/passwd","../../init.json","..","sub/x"]}`)
 	for _, path := range get(t, bob, Inbox, "w").Attachments() {
 		if filepath.Dir(path) != bob.path(Inbox, "w", filesDir) {
 			t.Errorf("leads to %s", path)
@@ -195,7 +196,7 @@ func TestClass13WritesAreWholeAndUTF8(t *testing.T) {
 			t.Errorf("%s", x.Compact())
 		}
 	}
-	raw := contents(t, bob.path(Inbox, m.ID, messageFile))
+	raw := bodytest.Contents(t, bob.path(Inbox, m.ID, messageFile))
 	if !strings.Contains(raw, "日本語") || !strings.Contains(raw, "<&>") || !strings.HasSuffix(raw, "}\n") {
 		t.Errorf("%s", raw)
 	}
@@ -207,12 +208,12 @@ func TestClass12SameNameMisroute(t *testing.T) {
 	bob := agent(t, here, "bob")
 	near := agent(t, here, "ann")
 	far := agent(t, there, "ann")
-	write(t, far.body.Path(body.ManifestFile), `{"agent_id":"20260101-000000-beef","admin":{}}`)
+	bodytest.Write(t, far.body.Path(body.ManifestFile), `{"agent_id":"20260101-000000-beef","admin":{}}`)
 	// TestL67 follows the way back. Without one, an answer goes to nobody else.
 	m := send(t, far, Draft{To: []string{bob.body.Dir()}, Message: "m", Abs: true}, noon)
 	got := get(t, bob, Inbox, m.ID)
 	got.Delete("_return_route")
-	write(t, bob.path(Inbox, m.ID, messageFile), string(got.Compact()))
+	bodytest.Write(t, bob.path(Inbox, m.ID, messageFile), string(got.Compact()))
 	if _, err := bob.Reply(m.ID); !fault.Is(err, fault.Stale) {
 		t.Errorf("answered another ann: %v", err)
 	}
@@ -232,7 +233,7 @@ func TestClass12SameNameMisroute(t *testing.T) {
 	}
 	// A name that two agents go by.
 	for _, x := range []Box{agent(t, here, "eve"), agent(t, here, "zoe")} {
-		write(t, x.body.Path(body.ManifestFile), `{"agent_name":"Twin","admin":{}}`)
+		bodytest.Write(t, x.body.Path(body.ManifestFile), `{"agent_name":"Twin","admin":{}}`)
 	}
 	if _, _, err := bob.Send(ctx, to("Twin"), noon); !fault.Is(err, fault.Denied) {
 		t.Errorf("sent to one of two of a name: %v", err)
@@ -284,7 +285,7 @@ func TestL67ReplyGoesWhereItCameFrom(t *testing.T) {
 		t.Errorf("human has %q", in(t, human, Inbox))
 	}
 	// Who has gone and come back as another is not the sender.
-	write(t, far.body.Path(body.ManifestFile), `{"agent_id":"20990101-000000-ffff","admin":{}}`)
+	bodytest.Write(t, far.body.Path(body.ManifestFile), `{"agent_id":"20990101-000000-ffff","admin":{}}`)
 	ids := in(t, bob, Inbox)
 	slices.SortFunc(ids, func(a, b string) int { return get(t, bob, Inbox, a).SentAt().Compare(get(t, bob, Inbox, b).SentAt()) })
 	for _, id := range ids {

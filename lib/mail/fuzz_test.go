@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/record"
 )
 
@@ -21,11 +21,7 @@ func FuzzMessage(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	b, err := body.Open(f.TempDir())
-	if err != nil {
-		f.Fatal(err)
-	}
-	box := Open(b, env)
+	box := Open(bodytest.New(f, nil), env)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o, err := ParseMessage(data)
 		if err != nil {

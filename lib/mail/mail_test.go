@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/notice"
 )
@@ -36,16 +36,11 @@ func network(t *testing.T) string {
 // agent makes an agent that is alive at noon, and a human where the name is human.
 func agent(t *testing.T, net, name string) Box {
 	t.Helper()
-	dir := filepath.Join(net, name)
 	manifest := fmt.Sprintf(`{"agent_id":"20260101-000000-%.4x","agent_name":"%s the Agent","admin":{}}`, name, name)
 	if name == "human" {
 		manifest = `{"agent_id":"20260101-000000-0000","agent_name":"Hugh","admin":null}`
 	}
-	write(t, filepath.Join(dir, body.ManifestFile), manifest)
-	b, err := body.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := bodytest.At(t, filepath.Join(net, name), map[string]string{body.ManifestFile: manifest})
 	if name != "human" {
 		beat(t, Open(b, env), noon)
 	}
@@ -57,25 +52,6 @@ func beat(t *testing.T, x Box, at time.Time) {
 	if err := x.body.Beat(at); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func contents(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 // send sends a draft and delivers it.
@@ -127,7 +103,7 @@ func tree(t *testing.T, dir string) string {
 		}
 		var sum [32]byte
 		if d.Type().IsRegular() {
-			sum = sha256.Sum256([]byte(contents(t, p)))
+			sum = sha256.Sum256([]byte(bodytest.Contents(t, p)))
 		}
 		fmt.Fprintf(&b, "%s %v %x\n", p, d.Type(), sum[:6])
 		return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/notice"
 )
@@ -18,7 +19,7 @@ import (
 // letter puts a message into the outbox of a human the way that another program does.
 func letter(t *testing.T, human Box, id, text string) {
 	t.Helper()
-	write(t, human.path(Outbox, id, messageFile), text)
+	bodytest.Write(t, human.path(Outbox, id, messageFile), text)
 }
 
 func TestPollerTakesWhatIsForItFromAHumansOutbox(t *testing.T) {
@@ -162,7 +163,7 @@ func TestClass12BounceToPseudoSenders(t *testing.T) {
 		t.Errorf("mail came of it: %q", ids)
 	}
 	// A directory with a mailbox and nothing else is told nothing.
-	write(t, filepath.Join(net, "door", body.MailDir, Outbox, "b", messageFile), `{"to":["ann","nobody"],"message":"m"}`)
+	bodytest.Write(t, filepath.Join(net, "door", body.MailDir, Outbox, "b", messageFile), `{"to":["ann","nobody"],"message":"m"}`)
 	if got := poll(t, NewPoller(ann, []string{"../door"}), noon); len(got.Messages) != 1 {
 		t.Errorf("got %+v", got)
 	}
@@ -175,10 +176,10 @@ func TestHalfWrittenIsNeverRead(t *testing.T) {
 	net := network(t)
 	ann := agent(t, net, "ann")
 	whole := `{"from":"bob","message":"m"}`
-	write(t, ann.path(".tmp-0123456789abcdef", messageFile), whole) // staging of ours
-	write(t, ann.path(Inbox, ".staging-1", messageFile), whole)     // of another program
-	write(t, ann.path(Inbox, "half", filesDir, "f"), "attached, and no message yet")
-	write(t, ann.path(Inbox, "file"), whole)
+	bodytest.Write(t, ann.path(".tmp-0123456789abcdef", messageFile), whole) // staging of ours
+	bodytest.Write(t, ann.path(Inbox, ".staging-1", messageFile), whole)     // of another program
+	bodytest.Write(t, ann.path(Inbox, "half", filesDir, "f"), "attached, and no message yet")
+	bodytest.Write(t, ann.path(Inbox, "file"), whole)
 	if err := os.Symlink("../.tmp-0123456789abcdef", ann.path(Inbox, "link")); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +194,7 @@ func TestHalfWrittenIsNeverRead(t *testing.T) {
 	}
 	// It counts from when it is whole, although the directory of the inbox has not
 	// changed by that.
-	write(t, ann.path(Inbox, "half", messageFile), whole)
+	bodytest.Write(t, ann.path(Inbox, "half", messageFile), whole)
 	for n := 0; poll(t, p, noon).Unread == 0; n++ {
 		if n > maxPause {
 			t.Fatal("never seen")
@@ -206,10 +207,10 @@ func TestUnparsableIsTriedTenTimesThenSetAside(t *testing.T) {
 	ann, human := agent(t, net, "ann"), agent(t, net, "human")
 	bad := map[Box]string{ann: Inbox, human: Outbox}
 	for x, folder := range bad {
-		write(t, x.path(folder, "bad", messageFile), `{"to":["ann"],"message":`)
-		write(t, x.path(folder, "late", messageFile), `{`)
-		write(t, x.path(folder, "good", messageFile), `{"to":["ann"],"message":"m"}`)
-		write(t, x.path(dead, folder+"-bad", messageFile), `of another day`)
+		bodytest.Write(t, x.path(folder, "bad", messageFile), `{"to":["ann"],"message":`)
+		bodytest.Write(t, x.path(folder, "late", messageFile), `{`)
+		bodytest.Write(t, x.path(folder, "good", messageFile), `{"to":["ann"],"message":"m"}`)
+		bodytest.Write(t, x.path(dead, folder+"-bad", messageFile), `of another day`)
 	}
 	p := NewPoller(ann, DefaultSubscriptions)
 	for n := range maxTries {
@@ -218,7 +219,7 @@ func TestUnparsableIsTriedTenTimesThenSetAside(t *testing.T) {
 		}
 	}
 	for x, folder := range bad { // in time
-		write(t, x.path(folder, "late", messageFile), `{"to":["ann"],"message":"late"}`)
+		bodytest.Write(t, x.path(folder, "late", messageFile), `{"to":["ann"],"message":"late"}`)
 	}
 	got := poll(t, p, noon)
 	if len(got.Aside) != 2 {
@@ -239,34 +240,34 @@ func TestPriorRuntimesMailboxWorksUnchanged(t *testing.T) {
 	ann := agent(t, net, "ann")
 	old := `{"_mailbox_id":"0b8e0c6e-1","from":"bob","to":"ann","subject":"old","message":"text","type":"normal",` +
 		`"received_at":"2026-01-02T03:04:05Z","attachments":["` + ann.path(Inbox, "0b8e0c6e-1", filesDir, "a.txt") + `"]}`
-	write(t, ann.path(Inbox, "0b8e0c6e-1", messageFile), old)
-	write(t, ann.path(Inbox, "0b8e0c6e-1", filesDir, "a.txt"), "attached")
-	write(t, ann.path(Inbox, "20260102T030406-0a1b", messageFile), `{"from":"bob","to":["ann"],"message":"newer"}`)
-	write(t, ann.path(readFile), `["20260102T030406-0a1b", "gone"]`)
-	write(t, ann.path(Sent, "f00d", messageFile), `{"to":["bob"],"message":"sent","status":"refused","sent_at":"2026-01-01"}`)
-	write(t, ann.path(contactsFile), `[{"address":"bob","name":"Bob","note":"n","since":2020}]`)
+	bodytest.Write(t, ann.path(Inbox, "0b8e0c6e-1", messageFile), old)
+	bodytest.Write(t, ann.path(Inbox, "0b8e0c6e-1", filesDir, "a.txt"), "attached")
+	bodytest.Write(t, ann.path(Inbox, "20260102T030406-0a1b", messageFile), `{"from":"bob","to":["ann"],"message":"newer"}`)
+	bodytest.Write(t, ann.path(readFile), `["20260102T030406-0a1b", "gone"]`)
+	bodytest.Write(t, ann.path(Sent, "f00d", messageFile), `{"to":["bob"],"message":"sent","status":"refused","sent_at":"2026-01-01"}`)
+	bodytest.Write(t, ann.path(contactsFile), `[{"address":"bob","name":"Bob","note":"n","since":2020}]`)
 	all, skipped, err := ann.Check(Filter{})
 	if err != nil || len(skipped) > 0 || len(all) != 2 || all[0].ID != "20260102T030406-0a1b" || !all[0].Read || all[1].Read {
 		t.Fatalf("%v %v %+v", err, skipped, all)
 	}
 	r := all[1].Record(-1)
 	if r.ReceivedAt != "2026-01-02T03:04:05.000Z" || !slices.Equal(r.To, []string{"ann"}) ||
-		len(r.Attachments) != 1 || contents(t, r.Attachments[0]) != "attached" {
+		len(r.Attachments) != 1 || bodytest.Contents(t, r.Attachments[0]) != "attached" {
 		t.Errorf("%+v", r)
 	}
 	if _, err := ann.Dismiss(ctx, []string{"0b8e0c6e-1"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(t, ann.path(readFile)); got != `["0b8e0c6e-1","20260102T030406-0a1b"]`+"\n" {
+	if got := bodytest.Contents(t, ann.path(readFile)); got != `["0b8e0c6e-1","20260102T030406-0a1b"]`+"\n" {
 		t.Errorf("read.json: %s", got)
 	}
 	if _, err := ann.Archive(ctx, "0b8e0c6e-1"); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(t, ann.path(Archive, "0b8e0c6e-1", messageFile)); got != old {
+	if got := bodytest.Contents(t, ann.path(Archive, "0b8e0c6e-1", messageFile)); got != old {
 		t.Errorf("archived: %s", got)
 	}
-	if a := get(t, ann, Archive, "0b8e0c6e-1").Attachments(); len(a) != 1 || contents(t, a[0]) != "attached" {
+	if a := get(t, ann, Archive, "0b8e0c6e-1").Attachments(); len(a) != 1 || bodytest.Contents(t, a[0]) != "attached" {
 		t.Errorf("attached: %q", a)
 	}
 	if sent := get(t, ann, Sent, "f00d").Record(-1); sent.Status != "refused" {
@@ -276,7 +277,7 @@ func TestPriorRuntimesMailboxWorksUnchanged(t *testing.T) {
 	if _, err := ann.EditContact(ctx, "bob", Change{Note: &note}); err != nil {
 		t.Fatal(err)
 	}
-	if got := contents(t, ann.path(contactsFile)); !strings.Contains(got, `"since": 2020`) {
+	if got := bodytest.Contents(t, ann.path(contactsFile)); !strings.Contains(got, `"since": 2020`) {
 		t.Errorf("contacts.json: %s", got)
 	}
 }
@@ -323,8 +324,8 @@ func TestPollWaitsForNobody(t *testing.T) {
 func TestPollSweepsOldLeftovers(t *testing.T) {
 	ann := agent(t, network(t), "ann")
 	fresh, old := ann.path(".tmp-0000000000000001"), ann.path(".tmp-0000000000000002")
-	write(t, filepath.Join(fresh, "f"), "")
-	write(t, filepath.Join(old, "f"), "")
+	bodytest.Write(t, filepath.Join(fresh, "f"), "")
+	bodytest.Write(t, filepath.Join(old, "f"), "")
 	now := time.Now()
 	if err := os.Chtimes(old, now, now.Add(-2*leftAfter)); err != nil {
 		t.Fatal(err)
@@ -466,7 +467,7 @@ func TestBadReadFileDoesNotBringBackWhatWasRead(t *testing.T) {
 	}
 	p := NewPoller(bob, nil)
 	poll(t, p, noon)
-	write(t, bob.path(readFile), `["half`)
+	bodytest.Write(t, bob.path(readFile), `["half`)
 	if got := poll(t, p, noon); got.Unread != 0 || got.Changed || len(got.Failed) != 1 {
 		t.Errorf("got %+v", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/notice"
@@ -389,7 +390,7 @@ func init() {
 func TestClass13AKilledProducerLeavesNoHalfEvent(t *testing.T) {
 	s := store(t, nil)
 	cmd := child(t, "drop", s, "a")
-	until(t, func() bool { return waiting(t, s, "m") >= 5 })
+	bodytest.Until(t, func() bool { return waiting(t, s, "m") >= 5 })
 	do(t, cmd.Process.Kill())
 	cmd.Wait()
 	n := waiting(t, s, "m")

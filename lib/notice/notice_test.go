@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/notice"
@@ -47,34 +47,12 @@ func child(t *testing.T, name string, s notice.Store, arg any) *exec.Cmd {
 	return cmd
 }
 
-func do(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// until polls until something is so.
-func until(t *testing.T, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(100 * time.Microsecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not happen within a minute")
-		}
-	}
-}
+var do = bodytest.Do
 
 // store returns the notifications of a body with these files.
 func store(t testing.TB, files map[string]string) notice.Store {
 	t.Helper()
-	dir := t.TempDir()
-	for name, text := range files {
-		do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	b, err := body.Open(dir)
-	do(t, err)
-	return notice.Open(b)
+	return notice.Open(bodytest.New(t, files))
 }
 
 func file(s notice.Store, channel string) string {

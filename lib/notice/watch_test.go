@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/notice"
 )
@@ -33,7 +34,7 @@ func TestAWatchReadsNothingWhileNothingChanges(t *testing.T) {
 	s := store(t, nil)
 	put(t, s, "cron")
 	dir := s.Body().Path(body.NoticeDir)
-	until(t, func() bool { return disk.Tick()-disk.PrintAt(dir).Changed > int64(100*time.Millisecond) })
+	bodytest.Until(t, func() bool { return disk.Tick()-disk.PrintAt(dir).Changed > int64(100*time.Millisecond) })
 	w := s.Watch()
 	header := func(now time.Time) string {
 		t.Helper()

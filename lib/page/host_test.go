@@ -4,128 +4,43 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
-	"github.com/substrate-tools/substrate/lib/files"
 	"github.com/substrate-tools/substrate/lib/gateway"
-	"github.com/substrate-tools/substrate/lib/keyring"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/page"
-	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/store"
 )
-
-var start = time.Date(2026, 7, 6, 13, 15, 2, 84e6, time.UTC)
 
 // host serves a space with the rooms "design" of dan, who moderates, and ann,
 // and "a/b" of ann, who moderates, and bob.
 type host struct {
-	t         *testing.T
-	url, root string
-	keys      *keyring.Ring
-	beside    room.Rooms
-	cookie    map[string]string // of everybody's browser
-	mu        sync.Mutex
-	at        time.Time
-}
-
-func (h *host) now() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.at
-}
-
-func (h *host) pass(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.at = h.at.Add(d)
+	*gatewaytest.Host
+	cookie map[string]string // of everybody's browser
 }
 
 func serve(t *testing.T, change ...func(*gateway.Config)) *host {
 	t.Helper()
-	h := &host{t: t, cookie: map[string]string{}, at: start}
-	var err error
-	members := []store.Member{{Name: "dan", Kind: "human"}, {Name: "ann", Kind: "human"}, {Name: "bob", Kind: "agent"}}
-	if h.root, err = files.Init(filepath.Join(t.TempDir(), "host"), members); err != nil {
-		t.Fatal(err)
-	}
-	h.beside = room.Rooms{Store: &files.Store{Wait: 10 * time.Second}, Now: h.now}
-	h.opened("design", "dan", "ann")
-	h.opened("a/b", "ann", "bob")
-	h.keys = keyring.Open(filepath.Join(t.TempDir(), "keys"))
-	c := gateway.Config{
-		Rooms: room.Rooms{Store: &files.Store{Wait: 10 * time.Second}, Now: h.now}, Space: h.root,
-		Keys: h.keys, Local: true, Now: h.now, Odd: func(err error) { t.Log("the host is told:", err) },
-	}
-	for _, f := range change {
-		f(&c)
-	}
-	var g *gateway.Gateway
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.ServeHTTP(w, r) }))
-	h.url = web.URL
-	if c.URL == "" {
-		c.URL = web.URL
-	}
-	g = gateway.New(c)
-	page.Serve(g)
-	t.Cleanup(func() {
-		g.Close()
-		web.CloseClientConnections()
-		web.Close()
-	})
+	h := &host{cookie: map[string]string{}}
+	h.Host = gatewaytest.New(t, store.Member{Name: "dan", Kind: "human"}, store.Member{Name: "ann", Kind: "human"},
+		store.Member{Name: "bob", Kind: "agent"})
+	h.Opened("design", "dan", "ann")
+	h.Opened("a/b", "ann", "bob")
+	h.Serve(page.Serve, change...)
 	return h
-}
-
-func (h *host) key(room string) store.Key { return store.Key{Space: h.root, Room: room} }
-
-func (h *host) opened(name string, order ...string) {
-	h.t.Helper()
-	o := room.Opening{Topic: "which parser?", Moderator: order[0], Order: order}
-	if _, err := h.beside.Open(h.t.Context(), h.key(name), o); err != nil {
-		h.t.Fatal(err)
-	}
-}
-
-func (h *host) posted(name, who, body string) string {
-	h.t.Helper()
-	h.pass(time.Second)
-	p, err := h.beside.Post(h.t.Context(), h.key(name), room.Draft{As: who, Body: body})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return p.Entry
-}
-
-func (h *host) stands(room string, version int, current string) {
-	h.t.Helper()
-	found, err := h.beside.Head(h.t.Context(), h.key(room))
-	if err != nil || found.Version != version || found.Current != current {
-		h.t.Errorf("%s: %d entries, %s's turn, %v; want %d, %s", room, found.Version, found.Current, err, version, current)
-	}
-}
-
-func (h *host) link(who string) string {
-	h.t.Helper()
-	key, err := h.keys.Link(h.t.Context(), who, h.now())
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	return key
 }
 
 // enter signs somebody's browser in.
 func (h *host) enter(names ...string) {
-	h.t.Helper()
+	h.T.Helper()
 	for _, who := range names {
-		a := h.post("/enter", "", url.Values{"link": {h.link(who)}})
+		a := h.post("/enter", "", url.Values{"link": {h.Link(who)}})
 		if a.status != 303 {
-			h.t.Fatalf("%s does not get in: %d %s", who, a.status, a.body)
+			h.T.Fatalf("%s does not get in: %d %s", who, a.status, a.body)
 		}
 		h.cookie[who], _, _ = strings.Cut(a.header.Get("Set-Cookie"), ";")
 	}
@@ -138,16 +53,14 @@ type answer struct {
 }
 
 func (h *host) get(path, who string, header ...string) answer {
-	h.t.Helper()
+	h.T.Helper()
 	return h.ask("GET", path, who, nil, header...)
 }
 
 func (h *host) post(path, who string, form url.Values, header ...string) answer {
-	h.t.Helper()
+	h.T.Helper()
 	return h.ask("POST", path, who, strings.NewReader(form.Encode()), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, header...)...)
 }
-
-var client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
 // What no page has: a script or style of its own, something from elsewhere, a key in
 // an address.
@@ -159,10 +72,10 @@ var (
 
 // ask asks and looks at every answer: its headers, and that it tells nothing.
 func (h *host) ask(method, path, who string, body io.Reader, header ...string) answer {
-	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), method, h.url+path, body)
+	h.T.Helper()
+	r, err := http.NewRequestWithContext(h.T.Context(), method, h.URL+path, body)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
 	if who != "" {
 		r.Header.Set("Cookie", h.cookie[who])
@@ -170,26 +83,21 @@ func (h *host) ask(method, path, who string, body io.Reader, header ...string) a
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	res, err := client.Do(r)
+	res, text, err := gatewaytest.Do(gatewaytest.Client, r)
 	if err != nil {
-		h.t.Fatal(err)
+		h.T.Fatal(err)
 	}
-	defer res.Body.Close()
-	data, err := io.ReadAll(res.Body)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	a := answer{res.StatusCode, res.Header, string(data)}
+	a := answer{res.StatusCode, res.Header, text}
 	h.look(method+" "+path, a)
 	return a
 }
 
 func (h *host) look(what string, a answer) {
-	h.t.Helper()
+	h.T.Helper()
 	want := map[string]string{"X-Content-Type-Options": "nosniff"}
 	// Without any referrer a browser does not say where our own forms come from.
 	if policy := a.header.Get("Referrer-Policy"); policy != "no-referrer" && policy != "strict-origin" {
-		h.t.Errorf("%s: Referrer-Policy %q", what, policy)
+		h.T.Errorf("%s: Referrer-Policy %q", what, policy)
 	}
 	if strings.HasPrefix(a.header.Get("Content-Type"), "text/html") && a.status/100 != 3 {
 		want["Cache-Control"], want["Referrer-Policy"] = "no-store", "strict-origin"
@@ -197,38 +105,38 @@ func (h *host) look(what string, a answer) {
 		csp := a.header.Get("Content-Security-Policy")
 		for _, rule := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"} {
 			if !strings.Contains(csp, rule) {
-				h.t.Errorf("%s: no %s in %q", what, rule, csp)
+				h.T.Errorf("%s: no %s in %q", what, rule, csp)
 			}
 		}
 		if strings.Contains(csp, "unsafe") || strings.Contains(csp, "*") || strings.Contains(csp, "http") {
-			h.t.Errorf("%s: %q", what, csp)
+			h.T.Errorf("%s: %q", what, csp)
 		}
 		if bad := foreign.FindString(strings.Replace(a.body, `<script src="/script.js" defer></script>`, "", 1)); bad != "" {
-			h.t.Errorf("%s: %q in %s", what, bad, a.body)
+			h.T.Errorf("%s: %q in %s", what, bad, a.body)
 		}
 	}
 	for name, value := range want {
 		if a.header.Get(name) != value {
-			h.t.Errorf("%s: %s is %q", what, name, a.header.Get(name))
+			h.T.Errorf("%s: %s is %q", what, name, a.header.Get(name))
 		}
 	}
 	said := a.body + "\nLocation: " + a.header.Get("Location")
 	if bad := address.FindString(said); bad != "" {
-		h.t.Errorf("%s: a key in an address: %s", what, bad)
+		h.T.Errorf("%s: a key in an address: %s", what, bad)
 	}
-	if strings.Contains(said, filepath.Dir(h.root)) || strings.Contains(said, h.keys.Path()) {
-		h.t.Errorf("%s: a path of the host: %s", what, said)
+	if strings.Contains(said, filepath.Dir(h.Root)) || strings.Contains(said, h.Keys.Path()) {
+		h.T.Errorf("%s: a path of the host: %s", what, said)
 	}
 }
 
 // form is what a room's page has for a write.
 func (h *host) form(path, who, body string) url.Values {
-	h.t.Helper()
+	h.T.Helper()
 	a := h.get(path, who)
 	field := func(name string) string {
 		m := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(a.body)
 		if m == nil {
-			h.t.Fatalf("no field %s: %s", name, a.body)
+			h.T.Fatalf("no field %s: %s", name, a.body)
 		}
 		return m[1]
 	}

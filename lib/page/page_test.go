@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/gateway"
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/keyring"
 )
 
 func TestALinkOpensOneBrowserOnce(t *testing.T) {
 	h := serve(t)
-	link := h.link("dan")
+	link := h.Link("dan")
 	// Whoever looks at it, a preview of the message it was sent in for one, uses
 	// nothing up.
 	for _, method := range []string{"GET", "HEAD", "GET"} {
@@ -43,24 +44,24 @@ func TestALinkOpensOneBrowserOnce(t *testing.T) {
 		h.post("/enter", "", url.Values{"link": {link}}).has(t, "used", 401, "was used, has ended, or was never one")
 		h.get("/enter?link="+link, "").has(t, "used", 401, "This link is not valid")
 	}
-	late := h.link("ann")
-	h.pass(keyring.LinkLife)
+	late := h.Link("ann")
+	h.Now.Move(keyring.LinkLife)
 	h.get("/enter?link="+late, "").has(t, "late", 401)
 	h.post("/enter", "", url.Values{"link": {late}}).has(t, "late", 401)
-	h.pass(keyring.SessionLife - keyring.LinkLife - time.Second)
+	h.Now.Move(keyring.SessionLife - keyring.LinkLife - time.Second)
 	h.get("/", "dan").has(t, "the last second", 200)
-	h.pass(time.Second)
+	h.Now.Move(time.Second)
 	h.get("/", "dan").has(t, "ended", 401, "Not signed in")
 }
 
 func TestEightAtOnceOpenOneBrowser(t *testing.T) {
 	h := serve(t)
-	link := h.link("dan")
+	link := h.Link("dan")
 	var wait sync.WaitGroup
 	opened := make(chan string, 8)
 	for range 8 {
 		wait.Go(func() {
-			res, err := client.PostForm(h.url+"/enter", url.Values{"link": {link}})
+			res, err := gatewaytest.Client.PostForm(h.URL+"/enter", url.Values{"link": {link}})
 			if err != nil {
 				t.Error(err)
 				return
@@ -79,14 +80,14 @@ func TestEightAtOnceOpenOneBrowser(t *testing.T) {
 func TestOnlyASessionGetsIn(t *testing.T) {
 	h := serve(t)
 	key := ""
-	if err := h.keys.Make(t.Context(), "dan", start, func(k string) error { key = k; return nil }); err != nil {
+	if err := h.Keys.Make(t.Context(), "dan", gatewaytest.Start, func(k string) error { key = k; return nil }); err != nil {
 		t.Fatal(err)
 	}
 	for what, cookie := range map[string]string{
-		"none": "", "empty": "substrate=", "wrong": "substrate=wrong", "a key of programs": "substrate=" + key, "a link": "substrate=" + h.link("dan"), "another name": "x=" + key,
+		"none": "", "empty": "substrate=", "wrong": "substrate=wrong", "a key of programs": "substrate=" + key, "a link": "substrate=" + h.Link("dan"), "another name": "x=" + key,
 	} {
 		for _, path := range []string{"/", "/r/design", "/r/none", "/r/design/live", "/events"} {
-			h.pass(time.Minute) // or it is too many
+			h.Now.Move(time.Minute) // or it is too many
 			a := h.get(path, "", "Cookie", cookie)
 			a.has(t, what+" "+path, 401, "Not signed in")
 			if strings.Contains(a.body, "parser") {
@@ -94,7 +95,7 @@ func TestOnlyASessionGetsIn(t *testing.T) {
 			}
 		}
 		for _, path := range []string{"/r/design/write", "/r/design/moderate", "/leave"} {
-			h.pass(time.Minute)
+			h.Now.Move(time.Minute)
 			h.post(path, "", url.Values{"version": {"0"}, "id": {"x"}, "body": {"x"}, "op": {"end"}}, "Cookie", cookie).has(t, what+path, 401)
 		}
 	}
@@ -102,17 +103,17 @@ func TestOnlyASessionGetsIn(t *testing.T) {
 		t.Errorf("a key of programs in a header: %d", a.status)
 	}
 	h.enter("dan")
-	if err := h.keys.Revoke(t.Context(), "dan", h.now()); err != nil {
+	if err := h.Keys.Revoke(t.Context(), "dan", h.Now.Read()); err != nil {
 		t.Fatal(err)
 	}
 	h.get("/", "dan").has(t, "revoked", 401)
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 }
 
 func TestBehindTLSTheCookieIsTheHostsAlone(t *testing.T) {
 	h := serve(t, func(c *gateway.Config) { c.URL = "https://rooms.example" })
 	h.enter("dan")
-	a := h.post("/enter", "", url.Values{"link": {h.link("dan")}})
+	a := h.post("/enter", "", url.Values{"link": {h.Link("dan")}})
 	if set := a.header.Get("Set-Cookie"); !strings.HasPrefix(set, "__Host-substrate=") || !strings.Contains(set, "; Secure") {
 		t.Errorf("got %s", set)
 	}
@@ -129,7 +130,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 	}
 	h.get("/", "dan").has(t, "signed out", 401)
 	h.get("/", "ann").has(t, "another", 200)
-	if keys, err := h.keys.List(); err != nil || len(keys) != 1 {
+	if keys, err := h.Keys.List(); err != nil || len(keys) != 1 {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}
 }
@@ -138,7 +139,7 @@ func TestSigningOutEndsTheSession(t *testing.T) {
 func TestFormsOfOtherPagesAreRefused(t *testing.T) {
 	h := serve(t)
 	h.enter("dan")
-	link := h.link("ann")
+	link := h.Link("ann")
 	form := h.form("/r/design", "dan", "forged")
 	form.Set("op", "end")
 	form.Set("link", link)
@@ -153,10 +154,10 @@ func TestFormsOfOtherPagesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 	h.get("/", "dan").has(t, "still signed in", 200)
 	h.get("/enter?link="+link, "").has(t, "the link is not used up", 200)
-	if a := h.post("/r/design/write", "dan", form, "Origin", h.url, "Sec-Fetch-Site", "same-origin"); a.status != 303 {
+	if a := h.post("/r/design/write", "dan", form, "Origin", h.URL, "Sec-Fetch-Site", "same-origin"); a.status != 303 {
 		t.Errorf("our own page: %d %s", a.status, a.body)
 	}
 	for _, path := range []string{"/r/design/write", "/r/design/moderate", "/leave"} { // and no link does it
@@ -164,16 +165,16 @@ func TestFormsOfOtherPagesAreRefused(t *testing.T) {
 			t.Errorf("GET %s: %d", path, a.status)
 		}
 	}
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 }
 
 func TestAFormIsBoundedBeforeAnybodyIsKnown(t *testing.T) {
 	h := serve(t, func(c *gateway.Config) { c.Rooms.MaxBody = 1000 })
 	long := strings.Repeat("x", 5000)
-	h.post("/enter", "", url.Values{"link": {h.link("dan")}, "x": {long}}).has(t, "enter", 413, "too large")
+	h.post("/enter", "", url.Values{"link": {h.Link("dan")}, "x": {long}}).has(t, "enter", 413, "too large")
 	var b bytes.Buffer
 	parts := multipart.NewWriter(&b)
-	if err := parts.WriteField("link", h.link("dan")); err != nil {
+	if err := parts.WriteField("link", h.Link("dan")); err != nil {
 		t.Fatal(err)
 	}
 	parts.Close()
@@ -183,7 +184,7 @@ func TestAFormIsBoundedBeforeAnybodyIsKnown(t *testing.T) {
 	h.post("/r/design/write", "dan", form).has(t, "too long", 413, "larger than 1000 bytes", "Your draft is kept", form.Get("body"))
 	form.Set("body", strings.Repeat("x", 9000))
 	h.post("/r/design/write", "dan", form).has(t, "much too long", 413, "too large")
-	h.stands("design", 0, "dan")
+	h.Stands("design", 0, "dan")
 }
 
 func TestAssets(t *testing.T) {
@@ -209,7 +210,7 @@ func TestTroubleOfTheHostsTellsNoPath(t *testing.T) {
 	h.enter("dan")
 	form := h.form("/r/design", "dan", "x")
 	form.Set("op", "end")
-	if err := os.WriteFile(filepath.Join(h.root, ".substrate", "threads", "design", "config.yaml"), []byte("\x00"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(h.Root, ".substrate", "threads", "design", "config.yaml"), []byte("\x00"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/r/design", "/r/design/live"} {

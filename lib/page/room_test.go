@@ -11,14 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/gateway/gatewaytest"
 	"github.com/substrate-tools/substrate/lib/room"
 )
 
 func TestRoomsAreTheReadersOwn(t *testing.T) {
 	h := serve(t)
 	h.enter("dan", "ann", "bob")
-	h.opened("third", "dan", "ann")
-	h.posted("design", "dan", "x")
+	h.Opened("third", "dan", "ann")
+	h.Posted("design", "dan", "x")
 	a := h.get("/", "ann")
 	a.has(t, "ann's", 200, `<a href="/r/design">design</a>`, `<a href="/r/a%2Fb">a/b</a>`, "your turn", "dan's turn", "which parser?")
 	order := regexp.MustCompile(`<a href="/r/([^"]+)">`).FindAllStringSubmatch(a.body, -1)
@@ -57,13 +58,13 @@ func TestWritingAndPassing(t *testing.T) {
 	if a := h.post("/r/design/write", "dan", form); a.status != 303 { // twice, by a slip
 		t.Errorf("again: %d %s", a.status, a.body)
 	}
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 	pass := h.form("/r/design", "ann", "a draft that is kept")
 	pass.Set("pass", "1")
 	if a := h.post("/r/design/write", "ann", pass); a.status != 303 || a.header.Get("Location") != "/r/design#end" {
 		t.Errorf("pass: %d %v", a.status, a.header)
 	}
-	h.stands("design", 2, "dan")
+	h.Stands("design", 2, "dan")
 }
 
 // TestADraftComesBackInThePage: whatever is refused, nothing of it is lost.
@@ -73,18 +74,18 @@ func TestADraftComesBackInThePage(t *testing.T) {
 	const draft = "my <draft> & \"more\"</textarea><script>alert(1)</script>\n\u00e4 \u2713"
 	const kept = `>my &lt;draft&gt; &amp; &#34;more&#34;&lt;/textarea&gt;&lt;script&gt;alert(1)&lt;/script&gt;` + "\n\u00e4 \u2713</textarea>"
 	stale := h.form("/r/design", "dan", draft)
-	h.posted("design", "dan", "written elsewhere meanwhile")
-	h.posted("design", "ann", "and answered")
+	h.Posted("design", "dan", "written elsewhere meanwhile")
+	h.Posted("design", "ann", "and answered")
 	a := h.post("/r/design/write", "dan", stale)
 	a.has(t, "stale", 409, kept, "Stale version: expected 0, found 2", "The room has moved on", "Your draft is kept", "and answered", `name="version" value="2"`)
-	h.stands("design", 2, "dan")
+	h.Stands("design", 2, "dan")
 	h.post("/r/design/write", "ann", h.form("/r/design", "ann", draft)).has(t, "not her turn", 423, kept, "Your draft is kept")
-	if _, err := h.beside.Moderate(t.Context(), h.key("design"), "dan", room.End); err != nil {
+	if _, err := h.Beside.Moderate(t.Context(), h.At("design"), "dan", room.End); err != nil {
 		t.Fatal(err)
 	}
 	ended := h.form("/r/design", "dan", draft)
 	h.post("/r/design/write", "dan", ended).has(t, "ended", 410, kept)
-	h.stands("design", 2, "dan")
+	h.Stands("design", 2, "dan")
 	for what, form := range map[string]url.Values{
 		"no version": {"id": {"x"}, "body": {"x"}}, "no id": {"version": {"2"}, "body": {"x"}}, "not a number": {"version": {"x"}, "id": {"x"}, "body": {"x"}},
 	} {
@@ -109,7 +110,7 @@ func TestModerating(t *testing.T) {
 		if a := h.post("/r/design/moderate", "dan", form); a.status != 303 || a.header.Get("Location") != "/r/design#state" {
 			t.Errorf("%s: %d %s", what, a.status, a.body)
 		}
-		h.stands("design", 0, current)
+		h.Stands("design", 0, current)
 	}
 	do("next", url.Values{"op": {"next"}, "name": {"ann"}}, "ann")
 	do("invite", url.Values{"op": {"invite"}, "name": {" bob "}}, "ann")
@@ -128,10 +129,10 @@ func TestModerating(t *testing.T) {
 		form.Set("body", "a draft")
 		h.post("/r/design/moderate", "dan", form).has(t, what, 400, ">a draft</textarea>", `role="alert"`)
 	}
-	h.posted("design", "dan", "x")
+	h.Posted("design", "dan", "x")
 	h.post("/r/design/moderate", "dan", url.Values{"op": {"end"}, "version": {"0"}}).has(t, "stale", 409, "Stale version")
 	h.post("/r/design/moderate", "dan", url.Values{"op": {"end"}}).has(t, "no version", 400)
-	h.stands("design", 1, "ann")
+	h.Stands("design", 1, "ann")
 }
 
 func TestALongRoomComesInPages(t *testing.T) {
@@ -139,7 +140,7 @@ func TestALongRoomComesInPages(t *testing.T) {
 	h.enter("dan")
 	var names []string
 	for i, body := range numbered(100) {
-		names = append(names, h.posted("design", []string{"dan", "ann"}[i%2], body))
+		names = append(names, h.Posted("design", []string{"dan", "ann"}[i%2], body))
 	}
 	numbers := func(a answer) (all []string) {
 		for _, m := range regexp.MustCompile(`entry number (\d+)\.`).FindAllStringSubmatch(a.body, -1) {
@@ -186,12 +187,12 @@ func TestALongRoomComesInPages(t *testing.T) {
 func TestEventsAreOfTheSession(t *testing.T) {
 	h := serve(t)
 	h.enter("dan")
-	r, err := http.NewRequestWithContext(t.Context(), "GET", h.url+"/events?room=design", nil)
+	r, err := http.NewRequestWithContext(t.Context(), "GET", h.URL+"/events?room=design", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Cookie", h.cookie["dan"])
-	res, err := client.Do(r)
+	res, err := gatewaytest.Client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +210,7 @@ func TestEventsAreOfTheSession(t *testing.T) {
 		t.Fatalf("no %q, %v", want, lines.Err())
 	}
 	until("event: ready")
-	h.posted("design", "dan", "x")
+	h.Posted("design", "dan", "x")
 	until("event: floor")
 	h.post("/leave", "dan", nil)
 	for lines.Scan() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/preset"
@@ -85,7 +86,7 @@ func TestTheTwoKindsOfErrorStayApart(t *testing.T) {
 				t.Fatal(err)
 			}
 		} else {
-			write(t, path, "{")
+			bodytest.Write(t, path, "{")
 		}
 		if _, _, err := h.Activate(t.Context(), dir, preset.Request{Preset: c.file}); !errors.Is(err, c.want) {
 			t.Errorf("got %v, want %v", err, c.want)
@@ -165,7 +166,7 @@ func TestL27L28ASwapIsOneEdit(t *testing.T) {
   },
 }
 `
-	if got := read(t, path); got != text {
+	if got := bodytest.Contents(t, path); got != text {
 		t.Errorf("got %s", got)
 	}
 	// The next boot has it, and has it again.
@@ -173,12 +174,12 @@ func TestL27L28ASwapIsOneEdit(t *testing.T) {
 		t.Errorf("got %+v, %v", r.Reading, r.Err())
 	}
 	// Back by hand: the default is what a revert goes by, and it stays.
-	write(t, path, strings.Replace(text, `"default": "./b.jsonc"`, `"default": "~/c.json"`, 1))
+	bodytest.Write(t, path, strings.Replace(text, `"default": "./b.jsonc"`, `"default": "~/c.json"`, 1))
 	swap, _, err = h.Activate(t.Context(), dir, preset.Request{Revert: true})
 	if err != nil || swap.Preset != "~/c.json" || swap.Default != "~/c.json" || swap.Previous != "./b.jsonc" || swap.ContextLimit != 0 {
 		t.Errorf("got %+v, %v", swap, err)
 	}
-	if got := read(t, path); strings.Contains(got, "context_limit") || !strings.Contains(got, `"default": "~/c.json"`) {
+	if got := bodytest.Contents(t, path); strings.Contains(got, "context_limit") || !strings.Contains(got, `"default": "~/c.json"`) {
 		t.Errorf("got %s", got)
 	}
 	// A second time there is nothing to write.
@@ -224,11 +225,11 @@ func TestClass10ThereAndBackIsWhereItWas(t *testing.T) {
 func TestAnOldNameStaysTheOperatorsToChange(t *testing.T) {
 	h, dir := swappable(t)
 	path := filepath.Join(dir, "init.json")
-	write(t, path, strings.Replace(swapInit, `"shell"`, `"bash"`, 1))
+	bodytest.Write(t, path, strings.Replace(swapInit, `"shell"`, `"bash"`, 1))
 	if _, _, err := h.Activate(t.Context(), dir, preset.Request{Preset: "b.jsonc"}); err != nil {
 		t.Fatal(err)
 	}
-	if got := read(t, path); !strings.Contains(got, `"bash": {"timeout": 5}, // quick`) || strings.Contains(got, `"shell"`) {
+	if got := bodytest.Contents(t, path); !strings.Contains(got, `"bash": {"timeout": 5}, // quick`) || strings.Contains(got, `"shell"`) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -236,7 +237,7 @@ func TestAnOldNameStaysTheOperatorsToChange(t *testing.T) {
 // A swap is the cure for an active preset that is malformed or gone.
 func TestASwapMendsAnActivePresetThatFails(t *testing.T) {
 	h, dir := swappable(t)
-	write(t, filepath.Join(dir, "a.json"), "{")
+	bodytest.Write(t, filepath.Join(dir, "a.json"), "{")
 	if _, _, err := h.Activate(t.Context(), dir, preset.Request{Preset: "b.jsonc"}); err != nil {
 		t.Error(err)
 	}
@@ -256,7 +257,7 @@ func TestL31ADeadServerDoesNotStopASwap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
+	bodytest.Write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
 	if _, _, err := h.Activate(t.Context(), dir, preset.Request{Preset: "b.jsonc"}); err != nil {
 		t.Error(err)
 	}
@@ -282,7 +283,7 @@ func TestTheFileKeepsItsModeAndItsLink(t *testing.T) {
 		if err != nil || info.Mode() != mode {
 			t.Errorf("%v became %v, %v", mode, info.Mode(), err)
 		}
-		if to, err := os.Readlink(path); err != nil || to != real || !strings.Contains(read(t, path), "m-b") {
+		if to, err := os.Readlink(path); err != nil || to != real || !strings.Contains(bodytest.Contents(t, path), "m-b") {
 			t.Errorf("the link: %q, %v", to, err)
 		}
 		for _, d := range []string{dir, h.Home} {
@@ -318,7 +319,7 @@ func TestClass10Class13ManySwapsAtOnce(t *testing.T) {
 			running = false
 		default:
 		}
-		d, err := preset.ParseDoc([]byte(read(t, filepath.Join(dir, "init.json"))))
+		d, err := preset.ParseDoc([]byte(bodytest.Contents(t, filepath.Join(dir, "init.json"))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -363,7 +364,7 @@ func TestSwapTellsTheLogAndAsksTheStatus(t *testing.T) {
 	if _, unlogged, err := h.Swap(t.Context(), b, preset.Request{Preset: "b.jsonc"}); !fault.Is(err, fault.Denied) || unlogged != nil {
 		t.Errorf("got %v, %v", unlogged, err)
 	}
-	line := read(t, filepath.Join(dir, "logs/events.jsonl"))
+	line := bodytest.Contents(t, filepath.Join(dir, "logs/events.jsonl"))
 	if !strings.HasPrefix(line, `{"type":"preset_swap_refused_oversize",`) || strings.Count(line, "\n") != 1 {
 		t.Errorf("got %s", line)
 	}
@@ -375,7 +376,7 @@ func TestSwapTellsTheLogAndAsksTheStatus(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, "logs")); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "logs"), "a file")
+	bodytest.Write(t, filepath.Join(dir, "logs"), "a file")
 	if _, unlogged, err := h.Swap(t.Context(), b, preset.Request{Preset: "other.json"}); !fault.Is(err, fault.Denied) || unlogged == nil {
 		t.Errorf("got %v, %v", unlogged, err)
 	}

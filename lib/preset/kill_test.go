@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/preset"
 )
 
@@ -49,15 +50,15 @@ func TestClass10Class13AWriterIsKilled(t *testing.T) {
 		if err := child.Start(); err != nil {
 			t.Fatal(err)
 		}
-		before := read(t, path)
-		for deadline := time.Now().Add(time.Minute); read(t, path) == before; {
+		before := bodytest.Contents(t, path)
+		for deadline := time.Now().Add(time.Minute); bodytest.Contents(t, path) == before; {
 			if time.Now().After(deadline) {
 				t.Fatal("the child swaps nothing")
 			}
 		}
 		// It is at work now; each round ends it somewhere else.
 		for range i * 10 {
-			read(t, path)
+			bodytest.Contents(t, path)
 		}
 		if err := child.Process.Kill(); err != nil {
 			t.Fatal(err)
@@ -67,13 +68,13 @@ func TestClass10Class13AWriterIsKilled(t *testing.T) {
 		}
 		r := h.Read(dir, preset.AtBoot)
 		if r.Config == nil {
-			t.Fatalf("kill %d: %v: %s", i, r.Err(), read(t, path))
+			t.Fatalf("kill %d: %v: %s", i, r.Err(), bodytest.Contents(t, path))
 		}
 		refs := r.Config.Preset()
 		if model := r.Config.LLM().Model; models[refs.Active] != model || refs.Default != refs.Active {
 			t.Fatalf("kill %d: %+v with %s", i, refs, model)
 		}
-		d, err := preset.ParseDoc([]byte(read(t, path)))
+		d, err := preset.ParseDoc([]byte(bodytest.Contents(t, path)))
 		if err != nil {
 			t.Fatal(err)
 		}

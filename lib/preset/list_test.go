@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/preset"
 	"github.com/substrate-tools/substrate/lib/record"
@@ -40,9 +41,9 @@ func list(t *testing.T, h preset.Host, dir string) ([]record.Preset, []error) {
 func TestL21L22TheListIsWhatIsAllowed(t *testing.T) {
 	h, dir := swappable(t)
 	h.Dial = answering
-	write(t, filepath.Join(h.Home, preset.Library, "lib.json"), presetC)
-	write(t, filepath.Join(dir, "other.json"), presetC)
-	write(t, filepath.Join(dir, "bad.json"), "{")
+	bodytest.Write(t, filepath.Join(h.Home, preset.Library, "lib.json"), presetC)
+	bodytest.Write(t, filepath.Join(dir, "other.json"), presetC)
+	bodytest.Write(t, filepath.Join(dir, "bad.json"), "{")
 	if err := os.Symlink("b.jsonc", filepath.Join(dir, "z.jsonc")); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +54,7 @@ func TestL21L22TheListIsWhatIsAllowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
+	bodytest.Write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
 	before := look(t, dir)
 	rows, bad := list(t, h, dir)
 	var refs []string
@@ -83,10 +84,10 @@ func TestL21L22TheListIsWhatIsAllowed(t *testing.T) {
 func TestNoKeyIsListed(t *testing.T) {
 	h, dir := swappable(t)
 	h.Dial = func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("refused") }
-	write(t, filepath.Join(dir, "a.json"), `{"description":{"summary":"s","botToken":"sk-leak-1","deep":[{"api_key":"sk-leak-2"}]},
+	bodytest.Write(t, filepath.Join(dir, "a.json"), `{"description":{"summary":"s","botToken":"sk-leak-1","deep":[{"api_key":"sk-leak-2"}]},
 		"manifest":{"llm":{"provider":"p","model":"m","api_key":"sk-leak-3","base_url":"https://u:sk-leak-4@h/?k=sk-leak-5",
 		"default_headers":{"Authorization":"sk-leak-6"}},"capabilities":{"vision":{"api_key":"sk-leak-7"}}}}`)
-	write(t, filepath.Join(dir, "b.jsonc"), `{"description":{"summary":"s"},"manifest":{"llm":{"provider":"p","model":"m","api_key":"sk-leak-8"`)
+	bodytest.Write(t, filepath.Join(dir, "b.jsonc"), `{"description":{"summary":"s"},"manifest":{"llm":{"provider":"p","model":"m","api_key":"sk-leak-8"`)
 	rows, bad := list(t, h, dir)
 	said := encode(t, rows) + fmt.Sprint(bad)
 	if strings.Contains(said, "sk-") || len(rows) != 2 || len(bad) != 1 {
@@ -98,13 +99,13 @@ func TestAnUnreadableInitHasNoList(t *testing.T) {
 	dir := workdir(t, nil)
 	h := host(t, "", nil)
 	for _, text := range []string{"{", "[]", `{"manifest":1}`} {
-		write(t, filepath.Join(dir, "init.json"), text)
+		bodytest.Write(t, filepath.Join(dir, "init.json"), text)
 		if _, _, err := h.List(t.Context(), dir); !fault.Is(err, fault.Corrupt) {
 			t.Errorf("%s: got %v", text, err)
 		}
 	}
 	for _, block := range []string{`{}`, `{"preset":null}`, `{"preset":{"allowed":null}}`, `{"preset":{"allowed":"a.json"}}`} {
-		write(t, filepath.Join(dir, "init.json"), `{"manifest":`+block+`}`)
+		bodytest.Write(t, filepath.Join(dir, "init.json"), `{"manifest":`+block+`}`)
 		if rows, bad := list(t, h, dir); len(rows)+len(bad) > 0 {
 			t.Errorf("%s: got %v, %v", block, rows, bad)
 		}
@@ -251,7 +252,7 @@ func TestL23DiscoveryGrantsNothing(t *testing.T) {
 		"one/x.json": presetA, "two/x.json": presetC, "one/b.jsonc": presetB, "one/bad.json": "{", "one/deep/y.json": presetA,
 		"one/note.txt": "x", "one/.hidden.json": presetA, "one/dir.json/z.json": presetA,
 	} {
-		write(t, filepath.Join(h.Home, path), text)
+		bodytest.Write(t, filepath.Join(h.Home, path), text)
 	}
 	if err := os.Symlink("x.json", filepath.Join(one, "zlink.json")); err != nil {
 		t.Fatal(err)
@@ -281,7 +282,7 @@ func TestL23DiscoveryGrantsNothing(t *testing.T) {
 	if files, err = h.Discover(nil); err != nil || len(files) != 0 {
 		t.Errorf("got %v, %v", files, err)
 	}
-	write(t, filepath.Join(h.Home, preset.Library, "lib.json"), presetC)
+	bodytest.Write(t, filepath.Join(h.Home, preset.Library, "lib.json"), presetC)
 	if files, err = h.Discover(nil); err != nil || len(files) != 1 || files[0].LLM.Model != "m-c" {
 		t.Errorf("got %v, %v", files, err)
 	}

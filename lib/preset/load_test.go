@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/preset"
 )
 
@@ -37,7 +38,7 @@ func TestL18APresetIsItsPath(t *testing.T) {
 func TestL19L20HowAPresetIsNamed(t *testing.T) {
 	dir := workdir(t, map[string]string{"a.json": presetA, "sub/b.jsonc": presetB, "sub/c.txt": presetA, "d": presetA, "file.json/": ""})
 	home := t.TempDir()
-	write(t, filepath.Join(home, "c.json"), presetC)
+	bodytest.Write(t, filepath.Join(home, "c.json"), presetC)
 	h := host(t, home, nil)
 	for ref, want := range map[string]error{
 		"a.json": nil, "./a.json": nil, "../ann/a.json": nil, "sub/b.jsonc": nil, "~/c.json": nil,
@@ -91,7 +92,7 @@ func TestMissingAndMalformedAreDistinct(t *testing.T) {
 		"a capability a number":   `{"description":{"summary":"s"},"manifest":{` + llm + `,"capabilities":{"shell":3}}}`,
 		"a name that is a number": `{"name":1,"description":{"summary":"s"},"manifest":{` + llm + `,"capabilities":{}}}`,
 	} {
-		write(t, filepath.Join(dir, "x.json"), text)
+		bodytest.Write(t, filepath.Join(dir, "x.json"), text)
 		if _, err := h.Load(dir, "x.json"); !errors.Is(err, preset.ErrMalformed) || errors.Is(err, preset.ErrMissing) {
 			t.Errorf("%s: got %v", what, err)
 		}
@@ -118,7 +119,7 @@ func TestTheContextLimitMayStandWhereItDidBefore(t *testing.T) {
 		`"llm":{"provider":"p","model":"m","context_limit":null}`:                0,
 		`"llm":{"provider":"p","model":"m"}`:                                     0,
 	} {
-		write(t, filepath.Join(dir, "x.json"), `{"description":{"summary":"s"},"manifest":{"capabilities":{},`+text+`}}`)
+		bodytest.Write(t, filepath.Join(dir, "x.json"), `{"description":{"summary":"s"},"manifest":{"capabilities":{},`+text+`}}`)
 		p, err := host(t, "", nil).Load(dir, "x.json")
 		if err != nil || p.Limit != want || p.LLM["context_limit"] != nil {
 			t.Errorf("%s: got %+v, %v", text, p, err)
@@ -242,7 +243,7 @@ func TestL32L33Class10WhatTakesThePlaceOfTheActivePreset(t *testing.T) {
 		if got := r.Config.Preset().Active; fell != (got == c.home) || fell != (levels(r.Findings, "warn") == 1) {
 			t.Errorf("%s, %s: active %s, %+v", c.active, c.home, got, r.Findings)
 		}
-		if read(t, filepath.Join(dir, "init.json")) != text {
+		if bodytest.Contents(t, filepath.Join(dir, "init.json")) != text {
 			t.Error("init.json has changed")
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/preset"
 	"github.com/substrate-tools/substrate/lib/record"
 )
@@ -35,37 +35,7 @@ func host(t *testing.T, home string, environ map[string]string) preset.Host {
 // workdir makes an agent's directory with files in it.
 func workdir(t *testing.T, files map[string]string) string {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = filepath.Join(dir, "ann")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range files {
-		write(t, filepath.Join(dir, name), text)
-	}
-	return dir
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return bodytest.At(t, filepath.Join(t.TempDir(), "ann"), files).Dir()
 }
 
 // tree is what is below a directory: bytes, modes and times.
@@ -84,7 +54,7 @@ func look(t *testing.T, dir string) tree {
 		}
 		said := info.Mode().String() + " " + info.ModTime().Format(time.RFC3339Nano)
 		if info.Mode().IsRegular() {
-			said += " " + read(t, path)
+			said += " " + bodytest.Contents(t, path)
 		}
 		all[path] = said
 		return nil
@@ -158,7 +128,7 @@ func swappable(t *testing.T) (preset.Host, string) {
 	t.Helper()
 	dir := workdir(t, map[string]string{"init.json": swapInit, "a.json": presetA, "b.jsonc": presetB})
 	home := filepath.Join(filepath.Dir(dir), "home")
-	write(t, filepath.Join(home, "c.json"), presetC)
+	bodytest.Write(t, filepath.Join(home, "c.json"), presetC)
 	return host(t, home, nil), dir
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/preset"
 )
@@ -28,17 +29,17 @@ func TestL06TheStagesHaveTheirOrder(t *testing.T) {
 		{"VALIDATE", `{"covenant_file":"~/c","pad":1,"manifest":{"preset":{"active":"a.json","default":"a.json","allowed":["a.json"]}}}`},
 		{"RESOLVE", `{"covenant_file":"~/c","pad":"","manifest":{"preset":{"active":"a.json","default":"a.json","allowed":["a.json"]}}}`},
 	}
-	write(t, filepath.Join(dir, "a.json"), presetA)
+	bodytest.Write(t, filepath.Join(dir, "a.json"), presetA)
 	for i, s := range stages {
 		if i > 0 {
-			write(t, filepath.Join(dir, "init.json"), s.text)
+			bodytest.Write(t, filepath.Join(dir, "init.json"), s.text)
 		}
 		r := h.Read(dir, preset.AtBoot)
 		if r.Stage != s.stage || r.Outcome != preset.Failed || r.Config != nil || r.Err() == nil || r.NextStep == "" {
 			t.Errorf("%s: got %+v", s.stage, r.Reading)
 		}
 	}
-	write(t, filepath.Join(dir, "init.json"), strings.ReplaceAll(stages[len(stages)-1].text, "~/c", "c"))
+	bodytest.Write(t, filepath.Join(dir, "init.json"), strings.ReplaceAll(stages[len(stages)-1].text, "~/c", "c"))
 	if r := h.Read(dir, preset.AtBoot); r.Outcome != preset.Effective || r.Err() != nil {
 		t.Errorf("mended: got %+v", r.Reading)
 	}
@@ -255,7 +256,7 @@ func TestEveryFaultIsFoundAndTheFirstIsTold(t *testing.T) {
 	if n := levels(r.Findings, "fail"); n != 4 || r.JSONPath != "pad" || r.NextStep != "give pad or pad_file" {
 		t.Errorf("got %d: %+v, %+v", n, r.Reading, r.Findings)
 	}
-	write(t, filepath.Join(dir, "init.json"), "{\"covenant\":\"\",\"pad\":\"\",\n\"manifest\":{\"max_turns\":true,\n \"llm\":{\"provider\":\"p\",\"model\":\"m\"}}}")
+	bodytest.Write(t, filepath.Join(dir, "init.json"), "{\"covenant\":\"\",\"pad\":\"\",\n\"manifest\":{\"max_turns\":true,\n \"llm\":{\"provider\":\"p\",\"model\":\"m\"}}}")
 	r = host(t, "", nil).Read(dir, preset.AtBoot)
 	if r.Line != 2 || r.Column != 25 || r.Excerpt != `"manifest":{"max_turns":true,` || r.File != filepath.Join(dir, "init.json") {
 		t.Errorf("got %+v", r.Reading)
@@ -313,15 +314,15 @@ func TestAnExcerptShowsTheShapeAroundTheFault(t *testing.T) {
 		t.Errorf("got %+v", r.Reading)
 	}
 	// A word that init.json may have is a secret's, where it does not stand alone.
-	write(t, filepath.Join(dir, "init.json"), `{"pad": "correct shell file" manifest}`)
+	bodytest.Write(t, filepath.Join(dir, "init.json"), `{"pad": "correct shell file" manifest}`)
 	if r = host(t, "", nil).Read(dir, preset.AtBoot); r.Excerpt != `{"pad": "…" …}` {
 		t.Errorf("got %+v", r.Reading)
 	}
-	write(t, filepath.Join(dir, "init.json"), "{\n"+strings.Repeat(`"pad":1,`, 200)+long+"}")
+	bodytest.Write(t, filepath.Join(dir, "init.json"), "{\n"+strings.Repeat(`"pad":1,`, 200)+long+"}")
 	if r = host(t, "", nil).Read(dir, preset.AtBoot); !strings.HasSuffix(r.Excerpt, `,"pad":"… ","covenant"…}`) || len([]rune(r.Excerpt)) > 300 {
 		t.Errorf("got %+v", r.Reading)
 	}
-	write(t, filepath.Join(dir, "init.json"), "{\n"+long+"}")
+	bodytest.Write(t, filepath.Join(dir, "init.json"), "{\n"+long+"}")
 	if r = host(t, "", nil).Read(dir, preset.AtBoot); r.Excerpt != `"pad":"… ","covenant" …}` {
 		t.Errorf("got %+v", r.Reading)
 	}
@@ -363,7 +364,7 @@ func TestL16TheResolvedManifestIsNeverRead(t *testing.T) {
 	want := h.Read(dir, preset.AtBoot)
 	path := filepath.Join(dir, "system/manifest.resolved.json")
 	for _, text := range []string{"{", "\xff\x00", `{"manifest":{"llm":{"provider":"evil","model":"evil"},"preset":{"active":"evil.json"}}}`} {
-		write(t, path, text)
+		bodytest.Write(t, path, text)
 		r := h.Read(dir, preset.AtBoot)
 		if r.Outcome != want.Outcome || r.Config.LLM() != want.Config.LLM() && r.Config.LLM().Model != want.Config.LLM().Model {
 			t.Errorf("%q: got %+v", text, r.Reading)
@@ -371,7 +372,7 @@ func TestL16TheResolvedManifestIsNeverRead(t *testing.T) {
 		if _, err := h.WriteResolved(r); err != nil {
 			t.Fatal(err)
 		}
-		if got := read(t, path); !strings.Contains(got, `"m-a"`) || strings.Contains(got, "evil") {
+		if got := bodytest.Contents(t, path); !strings.Contains(got, `"m-a"`) || strings.Contains(got, "evil") {
 			t.Errorf("%q: not written anew: %s", text, got)
 		}
 	}

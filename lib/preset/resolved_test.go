@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/preset"
 )
@@ -69,23 +70,23 @@ func TestL13L14TheResolvedManifest(t *testing.T) {
   }
 }
 `
-	if text := read(t, path); text != want {
+	if text := bodytest.Contents(t, path); text != want {
 		t.Errorf("got %s", text)
 	}
 	// Anew at a refresh, and only after a good one.
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.WriteResolved(h.Read(dir, preset.AtRefresh)); err != nil || read(t, path) != want {
+	if _, err := h.WriteResolved(h.Read(dir, preset.AtRefresh)); err != nil || bodytest.Contents(t, path) != want {
 		t.Errorf("not written anew: %v", err)
 	}
-	write(t, filepath.Join(dir, "init.json"), "{")
-	if _, err := h.WriteResolved(h.Read(dir, preset.AtRefresh)); !fault.Is(err, fault.Corrupt) || read(t, path) != want {
+	bodytest.Write(t, filepath.Join(dir, "init.json"), "{")
+	if _, err := h.WriteResolved(h.Read(dir, preset.AtRefresh)); !fault.Is(err, fault.Corrupt) || bodytest.Contents(t, path) != want {
 		t.Errorf("after a failed reading: %v", err)
 	}
 	// An agent without presets has null for them.
-	write(t, filepath.Join(dir, "init.json"), plainInit)
-	if _, err := h.WriteResolved(h.Read(dir, preset.AtRefresh)); err != nil || !strings.Contains(read(t, path), `"preset": null`) {
+	bodytest.Write(t, filepath.Join(dir, "init.json"), plainInit)
+	if _, err := h.WriteResolved(h.Read(dir, preset.AtRefresh)); err != nil || !strings.Contains(bodytest.Contents(t, path), `"preset": null`) {
 		t.Errorf("without presets: %v", err)
 	}
 }
@@ -127,7 +128,7 @@ func TestL15Class14NoSecretBearingKey(t *testing.T) {
 	if _, err := h.WriteResolved(r); err != nil {
 		t.Fatal(err)
 	}
-	text := read(t, filepath.Join(dir, "system/manifest.resolved.json"))
+	text := bodytest.Contents(t, filepath.Join(dir, "system/manifest.resolved.json"))
 	for _, key := range gone {
 		if strings.Contains(text, `"`+key+`"`) || strings.Contains(text, "VALUE-"+key+`"`) {
 			t.Errorf("there is %s", key)
@@ -155,7 +156,7 @@ func TestExplainSaysWhereAValueComesFromAndNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
+	bodytest.Write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
 	settings, err := h.Read(dir, preset.AtBoot).Explain()
 	if err != nil {
 		t.Fatal(err)
@@ -216,8 +217,8 @@ func TestClass14ExplainAndListShowNothingThatLooksLikeAKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
-	write(t, filepath.Join(dir, "b.jsonc"), `{"description":{"summary":"s","hint":`+encode(t, keys)+`},"manifest":{"llm":{"provider":"mine","model":"m"},"capabilities":{}}}`)
+	bodytest.Write(t, filepath.Join(dir, "init.json"), string(d.Bytes()))
+	bodytest.Write(t, filepath.Join(dir, "b.jsonc"), `{"description":{"summary":"s","hint":`+encode(t, keys)+`},"manifest":{"llm":{"provider":"mine","model":"m"},"capabilities":{}}}`)
 	h.Dial = answering
 	settings, err := h.Read(dir, preset.AtBoot).Explain()
 	if err != nil {
@@ -243,7 +244,7 @@ func TestClass13TheResolvedManifestIsAlwaysWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := read(t, first.Path)
+	want := bodytest.Contents(t, first.Path)
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
@@ -255,7 +256,7 @@ func TestClass13TheResolvedManifestIsAlwaysWhole(t *testing.T) {
 		})
 	}
 	for range 500 {
-		if got := read(t, first.Path); got != want {
+		if got := bodytest.Contents(t, first.Path); got != want {
 			t.Fatalf("got %q", got)
 		}
 	}
@@ -267,7 +268,7 @@ func TestClass13TheResolvedManifestIsAlwaysWhole(t *testing.T) {
 
 func TestTheResolvedManifestWhereItCannotBeWritten(t *testing.T) {
 	h, dir := swappable(t)
-	write(t, filepath.Join(dir, "system"), "a file")
+	bodytest.Write(t, filepath.Join(dir, "system"), "a file")
 	before := look(t, dir)
 	if _, err := h.WriteResolved(h.Read(dir, preset.AtBoot)); err == nil {
 		t.Error("it was written")

@@ -14,7 +14,7 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/preset"
 	"github.com/substrate-tools/substrate/lib/prompt"
@@ -39,22 +39,12 @@ func resident() fstest.MapFS {
 // agent makes an agent's directory and returns what its prompt is composed from.
 func agent(t *testing.T, files map[string]string) prompt.Input {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ann")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	b := bodytest.At(t, filepath.Join(t.TempDir(), "ann"), files)
 	if files["init.json"] == "" {
-		write(t, filepath.Join(dir, "init.json"), sound)
-	}
-	for name, text := range files {
-		write(t, filepath.Join(dir, name), text)
-	}
-	b, err := body.Open(dir)
-	if err != nil {
-		t.Fatal(err)
+		bodytest.Write(t, b.Path("init.json"), sound)
 	}
 	return again(t, prompt.Input{Body: b, Resident: resident(), Host: preset.Host{
-		Home: filepath.Dir(dir), Now: time.Now, Look: func(string) (string, bool) { return "", false },
+		Home: b.Network(), Now: time.Now, Look: func(string) (string, bool) { return "", false },
 		Dial:    func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("no network") },
 		Program: func(string) bool { return false },
 	}})
@@ -78,25 +68,6 @@ func compose(t *testing.T, in prompt.Input) *prompt.Prompt {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, in prompt.Input, file string) string {
-	t.Helper()
-	data, err := os.ReadFile(in.Body.Path(file))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
 }
 
 func names(p *prompt.Prompt) (all []string) {
@@ -197,7 +168,7 @@ func TestL86WhoseTextsCount(t *testing.T) {
 		"principle": "Be true.", "substrate": "A body.", "procedures": "Do this.\n---\nand that\n", "covenant": "the deal", "base_prompt": "the base",
 		"comment": "a remark", "lingtai": "a helper", "pad": "to begin", "system": p.String(),
 	} {
-		if got := read(t, in, "system/"+file+".md"); got != want {
+		if got := bodytest.Contents(t, in.Body.Path("system/"+file+".md")); got != want {
 			t.Errorf("%s: got %q", file, got)
 		}
 	}
@@ -212,7 +183,7 @@ func TestL05MirrorsAreDerived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := read(t, in, "init.json")
+	text := bodytest.Contents(t, in.Body.Path("init.json"))
 	p := compose(t, in)
 	if _, err := p.Write(); err != nil {
 		t.Fatal(err)
@@ -225,7 +196,7 @@ func TestL05MirrorsAreDerived(t *testing.T) {
 		switch name := strings.TrimSuffix(filepath.Base(m), ".md"); name {
 		case "rules", "brief", "pad": // sources
 		default:
-			write(t, m, "edited")
+			bodytest.Write(t, m, "edited")
 		}
 	}
 	next := compose(t, again(t, in))
@@ -241,7 +212,7 @@ func TestL05MirrorsAreDerived(t *testing.T) {
 		}
 	}
 	after, err := os.Stat(path)
-	if err != nil || read(t, in, "init.json") != text || !after.ModTime().Equal(before.ModTime()) {
+	if err != nil || bodytest.Contents(t, in.Body.Path("init.json")) != text || !after.ModTime().Equal(before.ModTime()) {
 		t.Error("init.json has changed")
 	}
 }
@@ -269,7 +240,7 @@ func TestWhereInitGivesNoneTheMirrorStands(t *testing.T) {
 	}
 	// A mirror of what is no longer there says so; what is a source stays.
 	for file, want := range map[string]string{"comment": "", "covenant": "of old", "lingtai": "who I am", "pad": "where I was"} {
-		if text := read(t, in, "system/"+file+".md"); text != want {
+		if text := bodytest.Contents(t, in.Body.Path("system/"+file+".md")); text != want {
 			t.Errorf("%s: got %q", file, text)
 		}
 	}
@@ -283,12 +254,12 @@ func TestThePadIsOnlyBegunByInit(t *testing.T) {
 	in := agent(t, map[string]string{"init.json": `{"covenant":"","pad":"to begin","manifest":{"llm":{"provider":"p","model":"m"}}}`})
 	for _, step := range []struct{ pad, want string }{{"", "to begin"}, {" \n", "to begin"}, {"half done", "half done"}} {
 		if step.pad != "" {
-			write(t, in.Body.Path("system/pad.md"), step.pad)
+			bodytest.Write(t, in.Body.Path("system/pad.md"), step.pad)
 		}
 		if _, err := compose(t, in).Write(); err != nil {
 			t.Fatal(err)
 		}
-		if got := read(t, in, "system/pad.md"); got != step.want {
+		if got := bodytest.Contents(t, in.Body.Path("system/pad.md")); got != step.want {
 			t.Errorf("%q: got %q", step.pad, got)
 		}
 	}
@@ -299,9 +270,9 @@ func TestIdentityHasNothingThatChanges(t *testing.T) {
 		"state":%q,"started_at":%q,"molt_count":%d,"admin":{"karma":true}}`
 	in := agent(t, map[string]string{".agent.json": fmt.Sprintf(manifest, "idle", "2026-07-06T13:15:02Z", 1)})
 	first := compose(t, in)
-	write(t, in.Body.Path(".agent.json"), fmt.Sprintf(manifest, "active", "2026-08-01T00:00:00Z", 2))
-	write(t, in.Body.Path(".agent.heartbeat"), "1")
-	write(t, in.Body.Path(".status.json"), "{}")
+	bodytest.Write(t, in.Body.Path(".agent.json"), fmt.Sprintf(manifest, "active", "2026-08-01T00:00:00Z", 2))
+	bodytest.Write(t, in.Body.Path(".agent.heartbeat"), "1")
+	bodytest.Write(t, in.Body.Path(".status.json"), "{}")
 	if second := compose(t, again(t, in)); second.String() != first.String() {
 		t.Errorf("got %s, then %s", first, second)
 	}
@@ -318,7 +289,7 @@ func TestWhatIsNoTextIsReplacedAndTold(t *testing.T) {
 	if !strings.Contains(p.String(), "## rules\n\na\ufffdb\ufffdc\n") || len(p.Findings) != 2 {
 		t.Errorf("got %s, %v", p, p.Findings)
 	}
-	if _, err := p.Write(); err != nil || read(t, in, "system/pad.md") != "\xff" {
+	if _, err := p.Write(); err != nil || bodytest.Contents(t, in.Body.Path("system/pad.md")) != "\xff" {
 		t.Errorf("a source was written: %v", err)
 	}
 }
@@ -345,18 +316,18 @@ func TestClass13NoHalfOfAPrompt(t *testing.T) {
 	if _, err := compose(t, in).Write(); err != nil {
 		t.Fatal(err)
 	}
-	whole := read(t, in, "system/system.md")
+	whole := bodytest.Contents(t, in.Body.Path("system/system.md"))
 	if err := os.Remove(in.Body.Path("system/rules.md")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(in.Body.Path("system/rules.md"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, in.Body.Path("system/principle.md"), "edited")
+	bodytest.Write(t, in.Body.Path("system/principle.md"), "edited")
 	if p, err := prompt.Compose(in); err == nil {
 		t.Errorf("got %s", p)
 	}
-	if read(t, in, "system/system.md") != whole || read(t, in, "system/principle.md") != "edited" {
+	if bodytest.Contents(t, in.Body.Path("system/system.md")) != whole || bodytest.Contents(t, in.Body.Path("system/principle.md")) != "edited" {
 		t.Error("something was written")
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/control"
 	"github.com/substrate-tools/substrate/lib/notice"
 	"github.com/substrate-tools/substrate/lib/preset"
@@ -65,11 +66,7 @@ const initText = `{
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "ann")
-	check(t, os.Mkdir(dir, 0o755))
-	b, err := body.Open(dir)
-	check(t, err)
-	check(t, os.WriteFile(b.Path(body.InitFile), []byte(initText), 0o644))
+	b := bodytest.At(t, filepath.Join(t.TempDir(), "ann"), map[string]string{body.InitFile: initText})
 	g := &rig{T: t, b: b, mind: &fakeMind{turns: make(chan Turn, 1), ends: make(chan error)}}
 	g.wall = time.Date(2026, 7, 6, 13, 15, 2, 84e6, time.UTC)
 	t.Cleanup(func() {
@@ -80,12 +77,7 @@ func newRig(t *testing.T) *rig {
 	return g
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = bodytest.Do
 
 func (g *rig) options() Options {
 	h := preset.Here()
@@ -217,8 +209,7 @@ func (g *rig) put(s body.Signal, text string) {
 
 func (g *rig) write(rel, text string) {
 	g.Helper()
-	check(g.T, os.MkdirAll(filepath.Dir(g.b.Path(rel)), 0o755))
-	check(g.T, os.WriteFile(g.b.Path(rel), []byte(text), 0o644))
+	bodytest.Write(g.T, g.b.Path(rel), text)
 }
 
 func (g *rig) read(rel string) string {
