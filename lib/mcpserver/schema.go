@@ -155,7 +155,7 @@ func (t tool) read(raw json.RawMessage) (v values, err error) {
 		known = append(known, bare)
 		if _, ok := given[bare]; must && (!ok || string(given[bare]) == "null") {
 			return v, fault.New(fault.BadInput, "argument missing: %q", bare).
-				WithHint("%s needs it: %s", t.name, arguments[bare].says)
+				WithHint("%s needs it (%s)", t.name, arguments[bare].says)
 		}
 	}
 	for key := range given {
