@@ -6,6 +6,7 @@ import (
 
 	"github.com/substrate-tools/substrate/lib/body"
 	"github.com/substrate-tools/substrate/lib/runner"
+	"github.com/substrate-tools/substrate/lib/spawn"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -31,6 +32,7 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
+	spawn.Unhurried()
 	ctx, stop := tool.Interruptible()
 	context.AfterFunc(ctx, stop) // asked twice, it ends at once
 	if *relaunch {

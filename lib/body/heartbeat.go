@@ -33,14 +33,14 @@ type Heartbeat struct {
 	Err     error   // why it is malformed
 }
 
-// Beat writes the heartbeat. It is whole but not durable: after a crash of the
-// machine nobody is alive anyhow.
+// Beat writes the heartbeat, in place: a time has as many digits as the next, for two
+// centuries. It is not durable: after a crash of the machine nobody is alive anyhow.
 func (b Body) Beat(now time.Time) error {
-	return disk.Refresh(b.Path(HeartbeatFile), []byte(WallSeconds(now)))
+	return disk.Overwrite(b.Path(HeartbeatFile), []byte(WallSeconds(now)))
 }
 
 // StopBeat removes the heartbeat, as the last thing before the lease is released.
-func (b Body) StopBeat() error { return disk.RemoveRefreshed(b.Path(HeartbeatFile)) }
+func (b Body) StopBeat() error { return disk.Remove(b.Path(HeartbeatFile)) }
 
 // WallSeconds returns a time as the files of an agent have it: decimal seconds
 // since 1970, to the microsecond.

@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rewrite replaces the content of a regular file that is there, which is no link.
-func rewrite(path string, data []byte) error {
+// rewrite replaces the content of a regular file that is there, which is no link, and
+// with same has as many bytes.
+func rewrite(path string, data []byte, same bool) error {
 	fd, err := again(func() (int, error) {
 		return unix.Open(path, unix.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	})
@@ -21,6 +22,8 @@ func rewrite(path string, data []byte) error {
 		return err
 	case st.Mode&unix.S_IFMT != unix.S_IFREG:
 		return ErrNotRegular
+	case same && st.Size != int64(len(data)):
+		return io.ErrShortWrite
 	}
 	n, err := again(func() (int, error) { return unix.Pwrite(fd, data, 0) })
 	switch {

@@ -1,6 +1,7 @@
 package disk_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,11 +24,44 @@ func TestRefresh(t *testing.T) {
 			t.Fatalf("%d: %q, %v; want %q", i, got, err, want)
 		}
 	}
-	if err := disk.RemoveRefreshed(path); err != nil {
+	if err := errors.Join(disk.EndRefresh(path), disk.Remove(path)); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestOverwrite(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "beat"), filepath.Join(dir, "other")
+	inode := func() int64 { return disk.PrintAt(path).Inode }
+	write := func(data string) {
+		t.Helper()
+		if err := disk.Overwrite(path, []byte(data)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != data {
+			t.Fatalf("%q, %v; want %q", got, err, data)
+		}
+	}
+	write("12345")
+	first := inode()
+	if write("67890"); inode() != first {
+		t.Error("as many bytes, and another file")
+	}
+	if write("123456"); inode() == first {
+		t.Error("more bytes, and the same file")
+	}
+	if err := errors.Join(os.Remove(path), os.WriteFile(other, []byte("secret"), 0o600), os.Symlink("other", path)); err != nil {
+		t.Fatal(err)
+	}
+	write("abcdef")
+	if got, err := os.ReadFile(other); err != nil || string(got) != "secret" {
+		t.Errorf("written through a link: %q, %v", got, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -57,6 +57,8 @@ type Polled struct {
 // Poll looks once. What fails does not keep it from the rest.
 func (p *Poller) Poll(ctx context.Context, now time.Time) (Polled, error) {
 	var all Polled
+	p.own.still.gone = !disk.Exists(p.box.path())
+	p.unread.still.gone = p.own.still.gone
 	p.sweep(now, &all)
 	for _, o := range append([]*Outgoing{p.own}, p.subscribed()...) {
 		done, err := o.Deliver(ctx, now)

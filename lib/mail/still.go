@@ -15,7 +15,8 @@ type still struct {
 	paths  []string
 	prints []disk.Print
 	sure   bool
-	times  int // it held since the last look
+	times  int  // it held since the last look
+	gone   bool // the directory that all of them are in
 }
 
 const (
@@ -42,6 +43,9 @@ func (s *still) holds() bool {
 
 func (s *still) now() []disk.Print {
 	prints := make([]disk.Print, len(s.paths))
+	if s.gone {
+		return prints
+	}
 	for i, path := range s.paths {
 		prints[i] = disk.PrintAt(path)
 	}

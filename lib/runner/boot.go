@@ -58,15 +58,26 @@ func Start(ctx context.Context, b body.Body, o Options) (*Runner, error) {
 // open opens the directory. A tick looks for a dozen files there, mostly in vain.
 func (r *Runner) open() (err error) {
 	if r.dir, err = disk.OpenDir(r.body.Dir()); err == nil {
+		r.names = r.dir.Listing()
 		r.held = r.dir.Print(body.LeaseFile)
 	}
 	return err
 }
 
-// there reports whether there is something of a name in the directory.
+// list notes what is in the directory when a tick begins; where that fails each name is
+// looked for by itself.
+func (r *Runner) list() {
+	r.listed = r.held != (disk.Print{}) && r.names.Look() == nil
+}
+
+// there reports whether there is something of a name in the directory: when the tick
+// began, or now where there is none or we have moved something since.
 func (r *Runner) there(name body.Signal) bool {
-	if r.held == (disk.Print{}) {
+	switch {
+	case r.held == (disk.Print{}):
 		return disk.Exists(r.body.Path(string(name)))
+	case r.listed:
+		return r.names.Has(string(name))
 	}
 	return r.dir.Print(string(name)) != (disk.Print{})
 }

@@ -51,15 +51,17 @@ type Options struct {
 // Runner is a running agent.
 type Runner struct {
 	Options
-	body  body.Body
-	lease *body.Lease
-	dir   disk.Dir   // the body's, for looks at what is in it
-	held  disk.Print // of the lease's file; zero where the system notes too little
-	store notice.Store
-	watch *notice.Watch
-	mail  *mail.Poller
-	log   *body.Log
-	alarm *alarm.Watch
+	body   body.Body
+	lease  *body.Lease
+	dir    disk.Dir   // the body's, for looks at what is in it
+	held   disk.Print // of the lease's file; zero where the system notes too little
+	names  *disk.Listing
+	listed bool // names are those in dir
+	store  notice.Store
+	watch  *notice.Watch
+	mail   *mail.Poller
+	log    *body.Log
+	alarm  *alarm.Watch
 
 	config   *preset.Config
 	environ  []string // of the mind

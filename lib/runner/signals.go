@@ -120,6 +120,7 @@ func (r *Runner) move(s body.Signal, to string) (moved bool, err error) {
 	if !r.body.Pending(s) {
 		return false, nil
 	}
+	r.listed = false // there is another name from here on
 	err = disk.MoveNew(r.body.Path(string(s)), r.body.Path(to))
 	if errors.Is(err, fs.ErrNotExist) { // somebody has withdrawn it
 		return false, nil

@@ -43,6 +43,8 @@ func (r *Runner) Tick(ctx context.Context) {
 		r.ending = ousted
 		return
 	}
+	r.list()
+	defer func() { r.listed = false }()
 	for i := range steps {
 		if i > 0 && r.ending != "" {
 			return // whoever ends takes no more signals

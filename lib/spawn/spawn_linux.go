@@ -13,5 +13,9 @@ func dieTogether(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 func startAndWait(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	if was := slack(); was > usual { // see Unhurried; the command begins with ours
+		slacken(usual)
+		defer slacken(was)
+	}
 	return cmd.Run()
 }
