@@ -4,6 +4,18 @@ package disk
 
 import "os"
 
+// Regular returns the names of the regular files in the directory, in no order.
+func (d Dir) Regular() ([]string, error) {
+	found, err := os.ReadDir(d.path)
+	var names []string
+	for _, f := range found {
+		if f.Type().IsRegular() {
+			names = append(names, f.Name())
+		}
+	}
+	return names, err
+}
+
 // Listing is the names in a directory, for who looks for the same dozen again and again.
 type Listing struct {
 	dir Dir

@@ -67,9 +67,7 @@ func Open(dir, cache string, inFlight func() bool) (*Index, error) {
 	if fresh, err := x.look(cache); fresh || err != nil {
 		return x, err
 	}
-	known := x.known()
-	x.Close()
-	return x, x.list(known, false)
+	return x, x.relist()
 }
 
 // Again takes the snapshot anew, soon after. What was listed a moment ago is not
@@ -125,13 +123,23 @@ func load(cache string) (*os.File, header) {
 
 // known returns every row there is, in order.
 func (x *Index) known() []row {
+	if x.file == nil {
+		return x.mem
+	}
 	known := make([]row, 0, x.head.rows)
-	for i := range x.head.rows {
-		r, err := x.row(i)
-		if err != nil {
-			break // damaged from here on
+	const most = 4 << 10 // rows at a time
+	for len(known) < x.head.rows {
+		b := make([]byte, size*min(most, x.head.rows-len(known)))
+		if _, err := x.file.ReadAt(b, int64(size*(1+len(known)))); err != nil {
+			break
 		}
-		known = append(known, r)
+		for ; len(b) > 0; b = b[size:] {
+			r, err := decode(b[:size], len(known)+1)
+			if err != nil {
+				return known // damaged from here on
+			}
+			known = append(known, r)
+		}
 	}
 	return known
 }
@@ -144,18 +152,34 @@ func (x *Index) Close() {
 	}
 }
 
-// list measures the directory as it is now, reading only what is not known, or
-// has changed since; with trust, nothing that is known has.
-func (x *Index) list(known []row, trust bool) error {
-	names, err := candidates(x.dir)
-	if err != nil {
-		return err
-	}
-	dir, err := disk.OpenDir(x.dir)
+// relist lists the directory, while the rows of before are read, and compares them.
+func (x *Index) relist() error {
+	var known []row
+	var reading sync.WaitGroup
+	reading.Go(func() { known = x.known() })
+	dir, names, err := candidates(x.dir)
+	reading.Wait()
+	x.Close()
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
+	return x.measureAll(dir, names, known, false)
+}
+
+// list does it for rows that are here.
+func (x *Index) list(known []row, trust bool) error {
+	dir, names, err := candidates(x.dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return x.measureAll(dir, names, known, trust)
+}
+
+// measureAll measures what has these names, reading only what is not known, or has
+// changed since; with trust, nothing that is known has.
+func (x *Index) measureAll(dir disk.Dir, names []string, known []row, trust bool) error {
 	before := make([]*row, len(names)) // both are sorted
 	for i, k := 0, 0; i < len(names); i++ {
 		for k < len(known) && known[k].name < names[i] {
@@ -174,7 +198,7 @@ func (x *Index) list(known []row, trust bool) error {
 		}
 		rows[i], errs[i] = measure(dir, names[i], before[i])
 	})
-	x.mem, x.head = make([]row, 0, len(names)), header{dir: x.Print}
+	x.mem, x.head = rows[:0], header{dir: x.Print} // a row's place is never behind its old one
 	for i, r := range rows {
 		switch err := errs[i]; {
 		case errors.Is(err, errNoEntry), errors.Is(err, fs.ErrNotExist), errors.Is(err, disk.ErrNotRegular):
@@ -199,25 +223,41 @@ func (x *Index) add(r row) {
 }
 
 // candidates returns the names in a directory that may be those of entries, in
-// order. Only regular files are; readers skip the rest, whatever it is called.
-func candidates(dir string) ([]string, error) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return nil, err
+// order, and the directory. Only regular files are; readers skip the rest, whatever it
+// is called.
+func candidates(path string) (dir disk.Dir, names []string, err error) {
+	if dir, err = disk.OpenDir(path); err != nil {
+		return dir, nil, err
 	}
-	defer d.Close()
-	files, err := d.ReadDir(-1)
+	names, err = dir.Regular()
 	if err != nil {
-		return nil, err
+		dir.Close()
+		return dir, nil, err
 	}
-	names := make([]string, 0, len(files))
-	for _, f := range files {
-		if name := f.Name(); f.Type().IsRegular() && strings.HasSuffix(name, ".md") && name[0] != '.' {
-			names = append(names, name)
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasSuffix(name, ".md") || name[0] == '.' })
+	return dir, sorted(names), nil
+}
+
+// sorted sorts names, a half on each of two processors.
+func sorted(names []string) []string {
+	if len(names) < 4096 {
+		slices.Sort(names)
+		return names
+	}
+	a, b := names[:len(names)/2], names[len(names)/2:]
+	var half sync.WaitGroup
+	half.Go(func() { slices.Sort(a) })
+	slices.Sort(b)
+	half.Wait()
+	all := make([]string, 0, len(names))
+	for len(a) > 0 && len(b) > 0 {
+		if a[0] <= b[0] {
+			all, a = append(all, a[0]), a[1:]
+		} else {
+			all, b = append(all, b[0]), b[1:]
 		}
 	}
-	slices.Sort(names)
-	return names, nil
+	return append(append(all, a...), b...)
 }
 
 // parallel runs fn for 0 to n-1, a few at a time.
@@ -288,9 +328,8 @@ func (x *Index) sound(i int) (row, error) {
 // again replaces the rows by what the directory holds now, but for entries that
 // came after the snapshot.
 func (x *Index) again() error {
-	n, known := x.head.rows, x.known()
-	x.Close()
-	if err := x.list(known, false); err != nil {
+	n := x.head.rows
+	if err := x.relist(); err != nil {
 		return err
 	}
 	kept := x.mem[:min(n, len(x.mem))]
