@@ -196,6 +196,7 @@ func FuzzParseDoc(f *testing.F) {
 	for _, s := range []string{
 		swapInit, plainInit, presetB, "", "\ufeff{}", "{\"api_key\": \"sk-live-zzzz\" \"x\":1}", "{\"api_key\": sk-live-zzzz}", "[1,/*\n*/]//",
 		"{\"a\":1,\"a\":2}", "{\"api_key\":\"sk-live-zzzz\n\"}", "\"\\ud800\"", "[[[[", "{\"shell\":\"x shell x\"", "//\u2028\n1",
+		"// " + strings.Repeat("\t", 400) + "\xff\x7f" + strings.Repeat("\t", 9), "// " + strings.Repeat("a ", 400) + "\xff",
 	} {
 		f.Add([]byte(s))
 	}

@@ -25,6 +25,9 @@ func (d *Doc) excerpt(offset int) string {
 	// What matters is around the fault.
 	before, after := []rune(masked(line[:at])), []rune(masked(line[at:]))
 	before = before[max(0, len(before)-maxExcerpt*2/3):]
+	if at > 0 && strings.ContainsRune(" \t", rune(line[at-1])) {
+		before = append(before, ' ') // they are two words
+	}
 	return string(before) + string(after[:min(len(after), maxExcerpt-len(before))])
 }
 

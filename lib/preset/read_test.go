@@ -319,7 +319,7 @@ func TestAnExcerptShowsTheShapeAroundTheFault(t *testing.T) {
 		t.Errorf("got %+v", r.Reading)
 	}
 	bodytest.Write(t, filepath.Join(dir, "init.json"), "{\n"+strings.Repeat(`"pad":1,`, 200)+long+"}")
-	if r = host(t, "", nil).Read(dir, preset.AtBoot); !strings.HasSuffix(r.Excerpt, `,"pad":"… ","covenant"…}`) || len([]rune(r.Excerpt)) > 300 {
+	if r = host(t, "", nil).Read(dir, preset.AtBoot); !strings.HasSuffix(r.Excerpt, `,"pad":"… ","covenant" …}`) || len([]rune(r.Excerpt)) > 300 {
 		t.Errorf("got %+v", r.Reading)
 	}
 	bodytest.Write(t, filepath.Join(dir, "init.json"), "{\n"+long+"}")
