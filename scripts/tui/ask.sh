@@ -45,7 +45,7 @@ tell() {
     say "$1" | folded "$cols" >"$tmp/told"
     cat "$tmp/told"
     cat "$tmp/told" >>"$tmp/above"
-    taken=$((taken + $(wc -l <"$tmp/told")))
+    taken=$((taken + $(wc -l <"$tmp/told") + 0)) # Ctrl-C ends wc as well, and says nothing
   fi
 }
 

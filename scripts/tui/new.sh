@@ -144,8 +144,7 @@ join() {
 
 open_room() {
   if ! names "$(people)" "$me"; then
-    screen 'A room takes two'
-    tell "Only $me is registered here. Whom do you want to talk to?"
+    later "A room takes two. Only $me is registered here: whom do you want to talk to?"
     join
     names "$(people)" "$me" || return
   fi

@@ -129,7 +129,7 @@ draw() {
     say "$rule"
   } >"$tmp/head"
   turn=$(turn_line | head -n 1 | cut -c 1-6)
-  left=$((rows - $(wc -l <"$tmp/head") - $(wc -l <"$tmp/foot")))
+  left=$((rows - $(wc -l <"$tmp/head") - $(wc -l <"$tmp/foot") + 0))
   [ "$left" -gt 0 ] || left=1
   entries "$left" >"$tmp/tail"
   {
@@ -162,7 +162,7 @@ entries() {
       } >"$set_at/$entry"
     fi
     say "$set_at/$entry" >>"$tmp/files"
-    have=$((have + $(wc -l <"$set_at/$entry")))
+    have=$((have + $(wc -l <"$set_at/$entry") + 0))
     [ "$have" -lt "$1" ] || break
   done <"$tmp/newest"
   upside_down <"$tmp/files" | while IFS= read -r f; do cat "$f"; done | sed '$d' | tail -n "$1"
