@@ -18,7 +18,7 @@ register it on this machine. Nothing that is there is overwritten.
   --label LABEL    what this machine calls it (default: made from DIR's name)
   --no-register    leave this machine's files alone; needs no home directory
 
-substrate-init ~/work/atlas --as dan
+substrate-init ~/atlas --as dan
 `
 
 func main() { tool.Main(usage, run) }

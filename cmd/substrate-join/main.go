@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/store"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -35,16 +34,10 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case *packet != "" && len(names) > 0:
-		return c.Misuse("names to register here, or a packet to join with")
-	case *packet != "":
-		p, err := door.JoinRemote(context.Background(), *packet, *label)
-		if err != nil {
-			return err
-		}
-		return c.Show(*text, p)
-	case len(names) == 0:
+	if *packet != "" {
+		return away(c, names, *packet, *label, *text)
+	}
+	if len(names) == 0 {
 		return c.Misuse("operand missing")
 	}
 	ctx, flags := context.Background(), door.Flags{Space: *space, Wait: *wait}
@@ -54,20 +47,5 @@ func run(c *tool.Call) error {
 		}
 		return c.Each("participant", door.NewStream(ctx, flags).Join(*kind))
 	}
-	if *kind == "" {
-		return c.Misuse("which kind? give --kind")
-	}
-	d, err := flags.Open()
-	if err != nil {
-		return err
-	}
-	var members []store.Member
-	for _, name := range names {
-		members = append(members, store.Member{Name: name, Kind: *kind})
-	}
-	joined, err := d.Join(ctx, members...)
-	if err != nil {
-		return err
-	}
-	return tool.ShowAll(c, *text, joined)
+	return register(ctx, c, flags, names, *kind, *text)
 }

@@ -2,11 +2,9 @@
 package main
 
 import (
-	"context"
 	"strings"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -51,13 +49,7 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	var room record.Room
-	key := d.Key(name)
-	if act == nil {
-		room, err = d.Invite(context.Background(), key, who, args[0])
-	} else {
-		room, err = d.Moderate(context.Background(), key, who, act)
-	}
+	room, err := perform(d, name, who, act, args)
 	if err != nil {
 		return err
 	}

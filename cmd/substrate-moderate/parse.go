@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"strconv"
 
+	"github.com/substrate-tools/substrate/lib/door"
+	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -53,4 +56,12 @@ func parse(c *tool.Call, op string, args []string) (room.Act, error) {
 		return room.Resume, nil
 	}
 	return nil, nil
+}
+
+// perform does it.
+func perform(d *door.Door, name, who string, act room.Act, args []string) (record.Room, error) {
+	if act == nil {
+		return d.Invite(context.Background(), d.Key(name), who, args[0])
+	}
+	return d.Moderate(context.Background(), d.Key(name), who, act)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -37,34 +36,16 @@ func run(c *tool.Call) error {
 	if *wait > 0 && *who == "" {
 		return c.Misuse("for whom? --wait goes with --for NAME")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), *wait)
+	n := next{c: c, text: *text, held: *held}
+	n.q = door.Query{Space: *space, All: *all, Rooms: names, For: *who}
+	limit, cancel := context.WithTimeout(context.Background(), *wait)
 	defer cancel()
-	q := door.Query{Space: *space, All: *all, Rooms: names, For: *who}
-	named := len(names) > 0 && *who == "" && *held == 0 // shown even if it has ended
-	yes, failed := *who == "" && *held == 0, false
-	for found, err := range q.Find(context.Background(), c.Warn) {
-		if err != nil {
-			c.Fail(err)
-			failed = true
-			continue
-		}
-		if !named && !room.Turn(found.RoomKeys, *who, *held) {
-			continue
-		}
-		yes = true
-		if err := c.Show(*text, found); err != nil {
-			return err
-		}
-	}
+	yes, failed, err := n.now()
 	switch {
-	case yes:
-		return nil
+	case err != nil || yes:
+		return err
 	case *wait > 0 && !failed:
-		came, err := q.Await(ctx, c.Warn, func(s string) { c.Notice("%s", s) })
-		if err != nil {
-			return err
-		}
-		return c.Show(*text, came)
+		return n.later(limit)
 	}
 	c.No()
 	return nil

@@ -56,16 +56,5 @@ func run(c *tool.Call) error {
 	if *manifest {
 		return d.WriteManifest(ctx, c.Writer(), d.Key(name))
 	}
-	offer, err := d.Offer(ctx, d.Key(name), *ask)
-	if err != nil {
-		return err
-	}
-	if !*people {
-		return c.Print(offer)
-	}
-	text, err := d.OfferText(ctx, offer)
-	if err != nil {
-		return err
-	}
-	return c.Printf("%s", text)
+	return show(ctx, c, d, d.Key(name), *ask, *people)
 }

@@ -51,23 +51,9 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	name, err := c.Room(operands)
+	name, draft, err := read(c, operands, body, room.Draft{As: *as, Expect: *expect, ID: *id, To: *to})
 	if err != nil {
 		return err
 	}
-	draft := room.Draft{Expect: *expect, ID: *id, To: *to}
-	if draft.As, err = c.Actor(*as); err != nil {
-		return err
-	}
-	if draft.Body, err = body.Read(); err != nil {
-		return err
-	}
-	posted, err := d.PostWithin(ctx, d.Key(name), draft, *patience)
-	if err != nil {
-		return err
-	}
-	if room.Indented(draft.Body) {
-		c.Notice("the white space before the first line was cut, as the format has it")
-	}
-	return c.Show(*text, posted)
+	return post(ctx, c, d, d.Key(name), draft, *patience, *text)
 }

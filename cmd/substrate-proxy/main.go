@@ -2,10 +2,8 @@
 package main
 
 import (
-	"github.com/substrate-tools/substrate/lib/courier"
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/gateway"
-	"github.com/substrate-tools/substrate/lib/page"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -40,8 +38,7 @@ substrate-proxy 127.0.0.1:8443 --space .
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	p := proxy{only: c.List("for"), hosts: c.List("host"), url: c.Flags.String("url", "", "")}
-	p.define(c)
+	p := define(c)
 	space, wait, text := c.Space(), c.LockTimeout(), c.Text()
 	address, err := c.Parse(0, 1)
 	if err != nil {
@@ -56,19 +53,5 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	config, err := p.config(c, d, keys, l)
-	if err != nil {
-		return err
-	}
-	g := gateway.New(config)
-	defer g.Close()
-	courier.Serve(g)
-	page.Serve(g)
-	if p.place.Anywhere {
-		c.Notice("%s", gateway.TrustBoundary)
-	}
-	if err := c.Show(*text, gateway.Listening{Type: "listening", URL: config.URL}); err != nil {
-		return err
-	}
-	return p.serve(l, g)
+	return p.serve(c, d, keys, l, *text)
 }

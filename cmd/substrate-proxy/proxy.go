@@ -7,11 +7,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/substrate-tools/substrate/lib/courier"
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/gateway"
 	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/keyring"
+	"github.com/substrate-tools/substrate/lib/page"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -28,8 +30,9 @@ type proxy struct {
 	log         io.Writer
 }
 
-func (p *proxy) define(c *tool.Call) {
+func define(c *tool.Call) *proxy {
 	f := c.Flags
+	p := &proxy{only: c.List("for"), hosts: c.List("host"), url: f.String("url", "", "")}
 	f.BoolVar(&p.place.Anywhere, "listen-anywhere", false, "")
 	f.BoolVar(&p.place.Encrypted, "encrypted-elsewhere", false, "")
 	f.StringVar(&p.place.Cert, "cert", "", "")
@@ -38,6 +41,7 @@ func (p *proxy) define(c *tool.Call) {
 	f.IntVar(&p.connections, "connections", 2048, "")
 	f.IntVar(&p.body, "max-body", room.DefaultMaxBody, "")
 	f.StringVar(&p.file, "log", "", "")
+	return p
 }
 
 // config returns what is served, and refuses whom and what cannot be.
@@ -91,7 +95,22 @@ func (p *proxy) open(g *gateway.Config) error {
 // grace is how long requests under way have to end in.
 const grace = 10 * time.Second
 
-func (p *proxy) serve(l *gateway.Listener, g *gateway.Gateway) error {
+// serve puts everything onto a gateway, says where it is, and serves until interrupted.
+func (p *proxy) serve(c *tool.Call, d *door.Door, keys *keyring.Ring, l *gateway.Listener, text bool) error {
+	config, err := p.config(c, d, keys, l)
+	if err != nil {
+		return err
+	}
+	g := gateway.New(config)
+	defer g.Close()
+	courier.Serve(g)
+	page.Serve(g)
+	if p.place.Anywhere {
+		c.Notice("%s", gateway.TrustBoundary)
+	}
+	if err := c.Show(text, gateway.Listening{Type: "listening", URL: config.URL}); err != nil {
+		return err
+	}
 	ctx, stop := tool.Interruptible()
 	defer stop()
 	web := gateway.Server(g)

@@ -21,7 +21,7 @@ tells of the space at DIR, or of the nearest upward from here, registered or not
 
   --label LABEL    what this machine calls it (default: made from DIR's name)
 
-substrate-spaces add ~/work/atlas
+substrate-spaces add ~/atlas
 `
 
 func main() { tool.Main(usage, run) }

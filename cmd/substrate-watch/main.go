@@ -2,10 +2,8 @@
 package main
 
 import (
-	"context"
 	"time"
 
-	"github.com/substrate-tools/substrate/lib/attend"
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/tool"
@@ -51,24 +49,12 @@ func run(c *tool.Call) error {
 	if err := room.CheckCursor(*since); err != nil {
 		return err
 	}
-	ctx := context.Background()
 	w := watch{c: c, text: *text, once: *once, entries: *entries, since: *since, f: room.Follower{For: *who}}
-	if *agent != "" {
-		if w.inbox, err = openInbox(*agent); err != nil {
-			return err
-		}
+	ctx, stop, err := w.hand(*agent, *command, *timeout)
+	if err != nil {
+		return err
 	}
-	if *command != "" {
-		var stop func()
-		ctx, stop = tool.Interruptible()
-		defer stop()
-		w.notifier = attend.NewNotifier(ctx, *command, c.Chatter(), c.Fail)
-	}
-	if *timeout >= 0 {
-		var cancel func()
-		ctx, cancel = context.WithTimeout(ctx, *timeout)
-		defer cancel()
-	}
+	defer stop()
 	q := door.Query{Space: *space, All: *all, Rooms: names, For: *who}
 	return w.follow(ctx, q, *scan)
 }

@@ -29,6 +29,27 @@ type watch struct {
 	printed int
 }
 
+// hand opens what lines are handed to besides, and returns a context for so long (below
+// 0: for ever). With a command it ends with a signal, since that has to end as well.
+func (w *watch) hand(agent, command string, timeout time.Duration) (context.Context, func(), error) {
+	ctx, stop := context.Background(), func() {}
+	if agent != "" {
+		var err error
+		if w.inbox, err = openInbox(agent); err != nil {
+			return ctx, stop, err
+		}
+	}
+	if command != "" {
+		ctx, stop = tool.Interruptible()
+		w.notifier = attend.NewNotifier(ctx, command, w.c.Chatter(), w.c.Fail)
+	}
+	if timeout < 0 {
+		return ctx, stop, nil
+	}
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	return limited, func() { cancel(); stop() }, nil
+}
+
 // follow goes on until ctx ends, or with --once until something was printed.
 func (w *watch) follow(ctx context.Context, q door.Query, scan time.Duration) error {
 	w.cursors = map[store.Key]string{}
