@@ -21,7 +21,7 @@ import (
 )
 
 // soon is how long a test waits for what is to happen at once, on a busy machine.
-const soon = 20 * time.Second
+const soon = time.Minute
 
 // A stage is a space with its own home, in which dan moderates ann and bob, and programs that live there.
 type stage struct {

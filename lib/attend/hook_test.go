@@ -142,7 +142,7 @@ func TestNotifierFails(t *testing.T) {
 	command := `sed 's/.*"version":\([0-9]*\).*/\1/' >>seen; [ "$(tail -n 1 seen)" -gt 1 ]`
 	n := attend.NewNotifier(t.Context(), command, os.Stderr, func(err error) { t.Error(err) })
 	n.Notify(state("a", 1))
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(read(t, "seen"), "1\n"); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(read(t, "seen"), "1\n"); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the command does not run")
 		}

@@ -140,7 +140,7 @@ func TestTurnBySelf(t *testing.T) {
 		done := make(chan bool)
 		go func() { // stands in for what the command does with the programs
 			defer close(done)
-			for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 				if _, err := os.Stat("now"); err == nil {
 					d.Post(context.Background(), d.Key("r"), room.Draft{As: "ann", Body: "by itself"})
 					os.Remove("now")
@@ -186,7 +186,7 @@ func TestTurnThatIsNone(t *testing.T) {
 func TestTurnThatIsOvertaken(t *testing.T) {
 	d := stage(t, "r")
 	go func() {
-		for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if _, err := os.Stat("now"); err == nil {
 				d.Moderate(context.Background(), d.Key("r"), "dan", room.Hand("bob"))
 				os.Remove("now")

@@ -153,7 +153,7 @@ func TestL45CPRInTheGap(t *testing.T) {
 	defer run.Wait()
 	defer in.Close()
 	// Until it has become what it is to be.
-	for deadline := time.Now().Add(10 * time.Second); len(bob.Duplicates()) == 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); len(bob.Duplicates()) == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the run is not seen")
 		}

@@ -44,7 +44,7 @@ func watch(t *testing.T, q door.Query) (next func() door.Wake) {
 		select {
 		case w := <-wakes:
 			return w
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("no wake-up")
 		}
 		return door.Wake{}

@@ -151,7 +151,7 @@ func raw(t *testing.T, h *host, line string) (int, string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	conn.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", line, h.Key["dan"])
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {

@@ -34,7 +34,7 @@ type stream struct {
 
 func (h *host) follow(who, query, last string) *stream {
 	h.T.Helper()
-	ctx, cancel := context.WithTimeout(h.T.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(h.T.Context(), time.Minute)
 	h.T.Cleanup(cancel)
 	r := h.request("GET", "/v1/events"+query, who, nil).WithContext(ctx)
 	if last != "" {

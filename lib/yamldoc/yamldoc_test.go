@@ -261,7 +261,7 @@ func TestBomb(t *testing.T) {
 	if _, err := d.Strings("a9"); err == nil {
 		t.Error("a list of lists is taken for a list of scalars")
 	}
-	if took := time.Since(start); took > time.Second {
+	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %v", took)
 	}
 	if err := d.SetStrings([]string{"z"}, "a0"); err == nil {
