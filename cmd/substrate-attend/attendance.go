@@ -36,21 +36,25 @@ func set[T comparable](to *T, value T) {
 	}
 }
 
-// whom returns the agents whose turns are to be taken.
-func whom(c *tool.Call, machine home.Home, names []string, every, offers bool) ([]string, error) {
+// whom parses the command line, and returns this machine and the agents whose turns
+// are to be taken.
+func whom(c *tool.Call, every *bool, spot *string) (machine home.Home, names []string, err error) {
+	names, err = c.Parse(0, 1)
+	if err == nil {
+		machine, err = home.Open()
+	}
 	switch {
-	case every == (len(names) == 1):
-		return nil, c.Misuse("name one agent, or --all")
-	case every && offers:
-		return nil, c.Misuse("offers are for one agent: name it")
-	case !every:
-		return names, nil
+	case err != nil:
+	case *every == (len(names) == 1):
+		err = c.Misuse("name one agent, or --all")
+	case *every && *spot == "-":
+		err = c.Misuse("offers are for one agent: name it")
+	case *every:
+		if names, err = machine.Agents(); err == nil && len(names) == 0 {
+			err = c.Misuse("no agents in %s/agents.yaml", machine.Dir())
+		}
 	}
-	names, err := machine.Agents()
-	if err == nil && len(names) == 0 {
-		err = c.Misuse("no agents in %s/agents.yaml", machine.Dir())
-	}
-	return names, err
+	return machine, names, err
 }
 
 // attendance is one run of the program.

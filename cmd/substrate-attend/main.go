@@ -4,7 +4,6 @@ package main
 import (
 	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/files"
-	"github.com/substrate-tools/substrate/lib/home"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
 
@@ -39,14 +38,7 @@ func run(c *tool.Call) error {
 	every, spot := c.Flags.Bool("all", false, ""), c.Flags.String("room", "", "")
 	adjust := adjustments(c)
 	all, space, text := c.AllSpaces(), c.Space(), c.Text()
-	names, err := c.Parse(0, 1)
-	if err != nil {
-		return err
-	}
-	machine, err := home.Open()
-	if err == nil {
-		names, err = whom(c, machine, names, *every, *spot == "-")
-	}
+	machine, names, err := whom(c, every, spot)
 	if err != nil {
 		return err
 	}

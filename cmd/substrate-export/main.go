@@ -15,8 +15,7 @@ const usage = `usage: substrate-export [ROOM] -o DIR | FILE.tar | - [--through-e
 Write the transcript, the manifest and the entries of a room as one directory or
 tar. The same room through the same entry gives the same bytes.
 
-  -o OUT           a new directory; a tar if OUT ends in .tar; - for a tar on
-                   standard output
+  -o OUT           a new directory, or a tar: FILE.tar, or - for standard output
   --through-entry E up to and including this entry
   --sign KEY       sign the manifest with this SSH key
 
@@ -43,17 +42,13 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	var sign func([]byte) ([]byte, error)
-	if *key != "" {
-		sign = export.Signer(*key)
-	}
 	out := export.Tar(c.Writer())
 	if *to != "-" {
 		if out, err = export.To(*to); err != nil {
 			return err
 		}
 	}
-	made, err := export.Write(context.Background(), d.Store, d.Key(name), *through, out, sign)
+	made, err := export.Write(context.Background(), d.Store, d.Key(name), *through, out, export.Signer(*key))
 	if err = out.Close(err); err != nil {
 		return err
 	}

@@ -25,6 +25,26 @@ type keys struct {
 	show, text    *bool
 }
 
+// do does one operation.
+func (k keys) do(ctx context.Context, operands []string) error {
+	op := operands[0]
+	if op == "list" && len(operands) == 1 {
+		return k.list()
+	}
+	if len(operands) != 2 {
+		return k.c.Misuse("unknown operation, or an operand too few or too many: %q", op)
+	}
+	switch who := operands[1]; op {
+	case "make", "rotate":
+		return k.packet(ctx, op, who)
+	case "link":
+		return k.link(ctx, who)
+	case "revoke":
+		return k.revoke(ctx, who)
+	}
+	return k.c.Misuse("unknown operation: %q", op)
+}
+
 // maxCA is the longest certificate file, in bytes.
 const maxCA = 64 << 10
 

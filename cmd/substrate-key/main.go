@@ -46,20 +46,5 @@ func run(c *tool.Call) error {
 	if k.door, k.ring, err = door.Served(door.Flags{Space: *space, Wait: *wait}); err != nil {
 		return err
 	}
-	ctx, op := context.Background(), operands[0]
-	if op == "list" && len(operands) == 1 {
-		return k.list()
-	}
-	if len(operands) != 2 {
-		return c.Misuse("unknown operation, or an operand too few or too many: %q", op)
-	}
-	switch who := operands[1]; op {
-	case "make", "rotate":
-		return k.packet(ctx, op, who)
-	case "link":
-		return k.link(ctx, who)
-	case "revoke":
-		return k.revoke(ctx, who)
-	}
-	return c.Misuse("unknown operation: %q", op)
+	return k.do(context.Background(), operands)
 }

@@ -33,8 +33,7 @@ func run(c *tool.Call) error {
 	if err != nil {
 		return err
 	}
-	host := preset.Here()
-	r := host.Read(b.Dir(), preset.When(*refresh))
+	r := preset.Here().Read(b.Dir(), preset.When(*refresh))
 	switch operands[0] {
 	case "check":
 		if r.Config == nil {
@@ -45,7 +44,7 @@ func run(c *tool.Call) error {
 		}
 		return c.Show(*text, r.Reading)
 	case "resolve":
-		written, err := host.WriteResolved(r)
+		written, err := preset.Here().WriteResolved(r)
 		if err != nil {
 			return err
 		}

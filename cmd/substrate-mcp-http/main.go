@@ -2,10 +2,7 @@
 package main
 
 import (
-	"time"
-
 	"github.com/substrate-tools/substrate/lib/door"
-	"github.com/substrate-tools/substrate/lib/keyring"
 	"github.com/substrate-tools/substrate/lib/mcpserver"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -23,7 +20,6 @@ ADDRESS is 127.0.0.1:0 unless it is given, and port 0 is any that is free.
                    SHA-256 of his key in hex
   --listen-anywhere
                    ADDRESS may be reached from elsewhere; goes with --keys
-  --lock-timeout D how long a lock is waited for (default 10s)
   --debug          log more, in this machine's logs/substrate-mcp-http.log
 
 substrate-mcp-http 127.0.0.1:8127 --space . --keys keys
@@ -32,26 +28,19 @@ substrate-mcp-http 127.0.0.1:8127 --space . --keys keys
 func main() { tool.Main(usage, run) }
 
 func run(c *tool.Call) error {
-	name, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
+	who, spaces := c.Flags.String("name", "", ""), door.Spaces(c.Flags)
 	file, anywhere := c.Flags.String("keys", "", ""), c.Flags.Bool("listen-anywhere", false, "")
-	wait, frames := c.Flags.Duration("lock-timeout", 10*time.Second, ""), c.Flags.Bool("debug", false, "")
-	text := c.Text()
-	address, err := c.Parse(0, 1)
+	wait, frames, text := c.LockTimeout(), c.Flags.Bool("debug", false, ""), c.Text()
+	address, keys, err := parse(c, who, file)
 	if err != nil {
 		return err
 	}
-	var keys *keyring.Ring
-	if *file != "" {
-		if keys, err = keyring.Read(*file); err != nil {
-			return err
-		}
-	}
-	l, where, err := mcpserver.Listen(append(address, "127.0.0.1:0")[0], *anywhere, keys != nil)
+	l, where, err := mcpserver.Listen(address, *anywhere, keys != nil)
 	if err != nil {
 		return err
 	}
 	s := mcpserver.New(mcpserver.Config{
-		Version: tool.Version, Name: *name, Spaces: *spaces, Wait: *wait,
+		Version: tool.Version, Name: *who, Spaces: *spaces, Wait: *wait,
 		Log: mcpserver.Log("substrate-mcp-http.log"), Frames: *frames,
 	})
 	defer s.Close()

@@ -18,3 +18,19 @@ func describe(c *tool.Call, client clients.Client, file string, command []string
 	c.Notice("add this to %s, or run this again with --write:", file)
 	return c.Printf("%s", snippet)
 }
+
+// apply does it.
+func apply(c *tool.Call, client clients.Client, file string, command []string) error {
+	backup, changed, err := client.Apply(file, command)
+	switch {
+	case err != nil:
+		return err
+	case !changed:
+		c.Notice("nothing to change in %s", file)
+	case backup == "":
+		c.Notice("wrote %s", file)
+	default:
+		c.Notice("wrote %s; what was there is in %s", file, backup)
+	}
+	return nil
+}

@@ -49,16 +49,5 @@ func run(c *tool.Call) error {
 	if !*write {
 		return describe(c, client, *file, command)
 	}
-	backup, changed, err := client.Apply(*file, command)
-	switch {
-	case err != nil:
-		return err
-	case !changed:
-		c.Notice("nothing to change in %s", *file)
-	case backup == "":
-		c.Notice("wrote %s", *file)
-	default:
-		c.Notice("wrote %s; what was there is in %s", *file, backup)
-	}
-	return nil
+	return apply(c, client, *file, command)
 }

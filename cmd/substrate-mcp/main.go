@@ -22,8 +22,7 @@ Clients start it themselves. The second form runs substrate-mcp-http, the third
 substrate-mcp-install; their -h explains what only they take.
 
   --name NAME      who acts when a call names nobody; never guessed
-  --space DIR      serve this space, and others so named (default: every space in
-                   this machine's registry, read anew at every call)
+  --space DIR      serve this space, and others so named (default: all in the registry)
   --body DIR       serve the agent's directory DIR too: who calls acts as that agent
   --lock-timeout D how long a lock is waited for (default 10s)
   --debug          log every message too, in this machine's logs/substrate-mcp.log
@@ -45,12 +44,8 @@ func run(c *tool.Call) error {
 			return err
 		}
 	}
-	args, err := other.command(c, *spaces)
-	if err != nil {
-		return err
-	}
-	if args != nil {
-		return become(args)
+	if args, err := other.command(c, *spaces); err != nil || args != nil {
+		return become(args, err)
 	}
 	tools, err := bodyTools(*dir, *wait)
 	if err != nil {

@@ -60,8 +60,11 @@ func sibling(program string) (string, error) {
 	return filepath.Join(filepath.Dir(self), program), err
 }
 
-// become runs a program from our own directory in our place.
-func become(args []string) error {
+// become runs a program from our own directory in our place, unless there was an error.
+func become(args []string, err error) error {
+	if err != nil {
+		return err
+	}
 	path, err := sibling(args[0])
 	if err != nil {
 		return err

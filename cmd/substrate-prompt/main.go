@@ -33,11 +33,7 @@ func run(c *tool.Call) error {
 	case *guidance == (len(operands) == 1):
 		return c.Misuse("either an agent's directory or --guidance")
 	case *guidance:
-		g, err := prompt.Guidance(prompt.Resident)
-		if err != nil {
-			return err
-		}
-		return c.Show(*text, g)
+		return guide(c, *text)
 	}
 	p, err := prompt.For(preset.Here(), operands[0])
 	if err != nil {

@@ -2,9 +2,6 @@
 package main
 
 import (
-	"context"
-
-	"github.com/substrate-tools/substrate/lib/door"
 	"github.com/substrate-tools/substrate/lib/export"
 	"github.com/substrate-tools/substrate/lib/tool"
 )
@@ -40,10 +37,10 @@ func run(c *tool.Call) error {
 	}
 	defer done()
 	checked, err := export.Verify(dir)
-	if err != nil {
-		return err
+	if err == nil {
+		err = checked.VerifySignature(*signers, *signer)
 	}
-	if err := checked.VerifySignature(*signers, *signer); err != nil {
+	if err != nil {
 		return err
 	}
 	checked.Record.Signer = *signer
@@ -51,13 +48,10 @@ func run(c *tool.Call) error {
 		c.Notice("the signature is good; whose it is was not asked: give --signers and --signer")
 	}
 	if *room != "" {
-		d, err := door.Open(*space)
-		if err != nil {
-			return err
-		}
-		if err := checked.Compare(context.Background(), d.Store, d.Key(*room)); err != nil {
-			return err
-		}
+		err = compare(checked, *space, *room)
+	}
+	if err != nil {
+		return err
 	}
 	return c.Show(*text, checked.Record)
 }
