@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"iter"
 	"path"
 	"time"
 
@@ -64,7 +65,7 @@ func Write(
 	}
 	sum.NoOpEntries = sum.ThreadVersion - sum.VisibleEntries
 	var b bytes.Buffer
-	if err := transcript.WriteManifest(&b, sum, rows); err != nil {
+	if err := transcript.WriteManifest(&b, sum, all(rows)); err != nil {
 		return made, err
 	}
 	manifest := b.Bytes()
@@ -87,6 +88,17 @@ func Write(
 		made.Signed = true
 	}
 	return made, out.Put(manifestFile, last, manifest)
+}
+
+// all yields entries that are here.
+func all(entries []transcript.Entry) iter.Seq2[transcript.Entry, error] {
+	return func(yield func(transcript.Entry, error) bool) {
+		for _, e := range entries {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 func digest(data []byte) string {

@@ -97,7 +97,7 @@ func Verify(dir fs.FS) (Checked, error) {
 	}
 	var written bytes.Buffer
 	if err == nil {
-		err = transcript.WriteManifest(&written, m.Summary, entries)
+		err = transcript.WriteManifest(&written, m.Summary, all(entries))
 	}
 	if err == nil && !bytes.Equal(written.Bytes(), c.Manifest) {
 		err = differs("manifest is not as it was written")

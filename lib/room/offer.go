@@ -114,13 +114,14 @@ func (r Rooms) window(ctx context.Context, key store.Key, a Ask) (store.Part, er
 // fill finds the newest entries of a part that fit, and what was left out. left is
 // the size of the newest one when not even that fits.
 func (r Rooms) fill(ctx context.Context, key store.Key, part store.Part, limit int, o *record.Offer) (left int, err error) {
+	part.Bodies = true
+	if limit == 0 {
+		return 0, r.whole(ctx, key, part, o)
+	}
 	for n := 32; ; n *= 4 {
-		if part.Last = n; limit == 0 {
-			part.Last = 0
-		}
+		part.Last = n
 		var got []transcript.Entry // without bodies, of which there may be many
 		var sizes []int
-		part.Bodies = true
 		view, err := r.Store.Read(ctx, key, part)
 		if err != nil {
 			return 0, err
@@ -135,7 +136,7 @@ func (r Rooms) fill(ctx context.Context, key store.Key, part store.Part, limit i
 		}
 		taken, bytes := transcript.Newest(sizes, limit)
 		rest := len(got) - taken
-		if rest == 0 && limit > 0 && len(got) == n {
+		if rest == 0 && len(got) == n {
 			continue // all of these fit, and there may be older ones
 		}
 		o.Entries, o.Bytes = taken, bytes
@@ -152,6 +153,25 @@ func (r Rooms) fill(ctx context.Context, key store.Key, part store.Part, limit i
 		}
 		return left, nil
 	}
+}
+
+// whole says what there is in a part, of which nothing is left out and nothing held.
+func (r Rooms) whole(ctx context.Context, key store.Key, part store.Part, o *record.Offer) error {
+	view, err := r.Store.Read(ctx, key, part)
+	if err != nil {
+		return err
+	}
+	for e, err := range view.Entries {
+		if err != nil {
+			return err
+		}
+		if o.Entries++; o.Entries == 1 {
+			o.FromEntry, o.StartLine = e.Name, e.StartLine
+		}
+		o.ThroughEntry, o.EndLine = e.Name, e.EndLine()
+		o.Bytes += transcript.SizeOf(e)
+	}
+	return nil
 }
 
 // prompt is what an offer says to whom it is for. It depends on nothing but the

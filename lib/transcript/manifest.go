@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"iter"
 	"time"
 )
 
@@ -46,8 +47,8 @@ func RowOf(e Entry) Row {
 }
 
 // WriteManifest writes the manifest as one line of JSON: the same room state gives
-// the same bytes.
-func WriteManifest(w io.Writer, s Summary, entries []Entry) error {
+// the same bytes. It holds none of the entries, and ends with the first error of theirs.
+func WriteManifest(w io.Writer, s Summary, entries iter.Seq2[Entry, error]) error {
 	s.OmissionPolicy = OmissionPolicy
 	head, err := json.Marshal(s)
 	if err != nil {
@@ -57,13 +58,18 @@ func WriteManifest(w io.Writer, s Summary, entries []Entry) error {
 	out.Write(head[:len(head)-1])
 	out.WriteString(`,"entries":[`)
 	separator := ""
-	for _, e := range entries {
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
 		row, err := json.Marshal(RowOf(e))
 		if err != nil {
 			return err
 		}
 		out.WriteString(separator)
-		out.Write(row)
+		if _, err := out.Write(row); err != nil {
+			return err
+		}
 		separator = ","
 	}
 	out.WriteString("]}\n")

@@ -3,6 +3,7 @@ package transcript_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 func manifest(t *testing.T, s transcript.Summary, all []transcript.Entry) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := transcript.WriteManifest(&b, s, all); err != nil {
+	if err := transcript.WriteManifest(&b, s, seq(all, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if !json.Valid(b.Bytes()) {
@@ -62,7 +63,10 @@ func TestManifestTimesHaveAsManyDigitsAsNeeded(t *testing.T) {
 }
 
 func TestManifestReportsErrors(t *testing.T) {
-	if err := transcript.WriteManifest(&writes{fail: 1}, transcript.Summary{}, nil); err != os.ErrClosed {
+	if err := transcript.WriteManifest(&writes{fail: 1}, transcript.Summary{}, seq(nil, nil)); err != os.ErrClosed {
+		t.Errorf("got %v", err)
+	}
+	if err := transcript.WriteManifest(io.Discard, transcript.Summary{}, seq(room("one"), io.ErrNoProgress)); err != io.ErrNoProgress {
 		t.Errorf("got %v", err)
 	}
 }
