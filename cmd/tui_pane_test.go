@@ -160,7 +160,7 @@ var screenMasks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d(\sUTC)`), "YYYY-MM-DD HH:MM$1"},
 	{regexp.MustCompile(`\d{8}T\d{9}Z`), "STAMP"},
-	{regexp.MustCompile(`tui-\d{14}-\d{7}`), "KEY"},
+	{regexp.MustCompile(`tui-\d{14}-\d{7}-\d+-\d+`), "KEY"},
 	{regexp.MustCompile(`\d min ago|just now`), "just now"},
 	{regexp.MustCompile(`\d min|now  `), "now  "},
 	{regexp.MustCompile(`[ \t]+\n`), "\n"},

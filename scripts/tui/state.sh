@@ -3,7 +3,7 @@
 #
 # seen has a line for each room: root, room, the version that was looked at last. A draft is a file below drafts/ in
 # the path of its space, named after room and author; NAME.from beside it says which version it answers, the last
-# entry of that, and the key that makes sending it twice one post. Two flows at once may lose a mark of seen, which
+# entry of that, and the beginning of the key that makes sending it twice one post. Two flows at once may lose a mark of seen, which
 # then shows entries as new that are not.
 # shellcheck disable=SC2034,SC2154 # variables are shared by the parts
 

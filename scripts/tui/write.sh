@@ -91,7 +91,7 @@ deliver() {
       edit*) write_draft '' ;;
       send*)
         [ "$r_version" = "$from_version" ] || answers "$r_version" "$last_entry"
-        if run substrate-post "$room" --as "$me" -f "$draft" --expect "$from_version" --id "$id"; then
+        if run substrate-post "$room" --as "$me" -f "$draft" --expect "$from_version" --id "$(draft_key)"; then
           forget_draft
           return
         fi
@@ -110,6 +110,9 @@ deliver() {
     esac
   done
 }
+
+# draft_key is the same for the same text, which is posted once however often it is sent, and another one for more.
+draft_key() { printf '%s\n' "$id-$(cksum <"$draft" | tr ' ' -)"; }
 
 # preview shows the draft.
 preview() {
