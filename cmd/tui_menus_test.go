@@ -257,7 +257,7 @@ func TestTUISpaces(t *testing.T) {
 	p.line("doctor")
 	p.sees("navigate", "ok    space: 2 participants")
 	p.keys("q")
-	p.sees("Nothing is wrong.")
+	p.sees("$ substrate-doctor --text --space", "Nothing is wrong.")
 	p.line("* spaces")
 	p.sees("go to one")
 	p.keys("Down", "Down", "Enter")

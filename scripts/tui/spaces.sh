@@ -27,7 +27,8 @@ spaces() {
     screen 'Spaces of this machine'
     registry || tell 'None is registered.'
     show_note
-    tell "$(cat "$tmp/options")
+    tell "\$ substrate-spaces list --text
+$(cat "$tmp/options")
 "
     options 'go to one' 'add one' 'remove one from the list' 'back'
     choose 'What?' || return
@@ -54,10 +55,14 @@ spaces() {
 # doctor looks at everything and says it.
 doctor() {
   screen 'What is wrong here'
-  tell "\$ substrate-doctor --text${elsewhere:+ --space $(quoted "$root")}"
+  command="\$ substrate-doctor --text${elsewhere:+ --space $(quoted "$root")}"
+  tell "$command"
+  say "$command" >>"$tmp/ran"
   busy 'Looking at the programs, this machine and the space' substrate-doctor --text --space "$root"
   cat "$tmp/out" "$tmp/err" >"$tmp/found"
   if grep -qE '^(warn|fail)' "$tmp/found"; then note='There are findings: see warn and fail.'; else note='Nothing is wrong.'; fi
+  note="$command
+$note"
   page "$tmp/found"
 }
 
