@@ -18,7 +18,11 @@ import (
 // the configuration, its preset, the context, the environment, the durable stores. A
 // refresh goes ahead unless one of them fails.
 func Preflight(b body.Body, h preset.Host) []record.Finding {
-	r := h.Read(b.Dir(), preset.AtRefresh)
+	return preflightOf(b, h, h.Read(b.Dir(), preset.AtRefresh))
+}
+
+// preflightOf is Preflight with this configuration.
+func preflightOf(b body.Body, h preset.Host, r *preset.Reading) []record.Finding {
 	p := preflight{b: b, h: h, r: r}
 	p.ok("authority", "an agent may refresh itself, and one with karma its peers")
 	p.interpreter()

@@ -78,15 +78,19 @@ func (c Caller) unseen() error {
 		WithHint("end the turn to see them, or sleep with --force")
 }
 
-// Refresh has the caller start anew, with another preset if one is asked for. Every
-// refusal comes before anything is written.
+// Refresh has the caller start anew, with another preset if one is asked for: then
+// the preflight is over what comes of that, so that it is a way out of a preset that
+// is gone or broken. Every refusal comes before anything is written.
 func (c Caller) Refresh(ctx context.Context, q preset.Request, reason string) (record.Control, error) {
 	var none record.Control
 	if err := c.running(); err != nil {
 		return none, err
 	}
-	if err := Refused(Preflight(c.Body, c.Host)); err != nil {
-		return none, err
+	q.Check = func(r *preset.Reading) error { return Refused(preflightOf(c.Body, c.Host, r)) }
+	if q.None() {
+		if err := q.Check(c.Host.Read(c.Body.Dir(), preset.AtRefresh)); err != nil {
+			return none, err
+		}
 	}
 	_, unlogged, err := c.Host.Swap(ctx, c.Body, q)
 	if unlogged != nil {

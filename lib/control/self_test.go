@@ -2,6 +2,7 @@ package control
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/substrate-tools/substrate/lib/body"
+	"github.com/substrate-tools/substrate/lib/body/bodytest"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/notice"
 	"github.com/substrate-tools/substrate/lib/preset"
@@ -159,4 +161,40 @@ func TestRefreshOfOneself(t *testing.T) {
 	before = tree(t, ann.Network())
 	_, err = caller(t, ann).Refresh(t.Context(), preset.Request{}, "")
 	refused(t, ann.Network(), before, err, fault.Unreachable, "not running")
+}
+
+// A preset that is gone or broken is no trap: a refresh with another one is the way out, and looks at what comes of that.
+func TestARefreshLeavesABrokenPreset(t *testing.T) {
+	for what, broken := range map[string]string{"gone": "", "malformed": "{"} {
+		for _, q := range []preset.Request{{Preset: "b.json"}, {Revert: true}} {
+			ann := network(t, "ann")["ann"]
+			self, err := os.Executable()
+			check(t, err)
+			check(t, Launch{Program: self, Mind: "think"}.Write(ann))
+			bodytest.Write(t, ann.Path("b.json"), `{"description":{"summary":"s"},"manifest":{"llm":{"provider":"p","model":"m"},"capabilities":{}}}`)
+			if broken != "" {
+				bodytest.Write(t, ann.Path("a.json"), broken)
+			}
+			standard := "a.json"
+			if q.Revert {
+				standard = "b.json"
+			}
+			init := `{"manifest":{"preset":{"active":"a.json","default":"%s","allowed":["a.json","b.json"]}},"covenant":"c","pad":""%s}`
+			bodytest.Write(t, ann.Path(body.InitFile), fmt.Sprintf(init, standard, `,"venv_path":"nosuch"`))
+			before := tree(t, ann.Network())
+			_, err = caller(t, ann).Refresh(t.Context(), q, "")
+			refused(t, ann.Network(), before, err, fault.BadInput, "no refresh: interpreter: Configured venv_path")
+			bodytest.Write(t, ann.Path(body.InitFile), fmt.Sprintf(init, standard, ""))
+			// The default stands in for one that is gone, and only then.
+			if err := Refused(Preflight(ann, preset.Here())); (err == nil) != (what == "gone" && q.Revert) {
+				t.Errorf("%s: a plain one: %v", what, err)
+			}
+			if _, err := caller(t, ann).Refresh(t.Context(), q, ""); err != nil || !ann.Pending(body.Refresh) {
+				t.Errorf("%s, %+v: %v", what, q, err)
+			}
+			if err := Refused(Preflight(ann, preset.Here())); err != nil {
+				t.Errorf("%s: afterwards: %v", what, err)
+			}
+		}
+	}
 }

@@ -23,7 +23,13 @@ type Request struct {
 	Revert bool          // to manifest.preset.default
 	Tokens *int64        // in the conversation now; nil when unknown
 	Wait   time.Duration // for another writer
+
+	// Check, unless it is nil, is asked last, of what would be read after the swap.
+	Check func(*Reading) error
 }
+
+// None reports that no preset is asked for.
+func (q Request) None() bool { return strings.TrimSpace(q.Preset) == "" && !q.Revert }
 
 // Event is something that an agent's log is to be told of.
 type Event struct {
@@ -33,7 +39,7 @@ type Event struct {
 
 // Activate makes another preset the active one, from the next refresh on. It asks,
 // in this order: is one thing asked for; is it allowed; does it load; does the
-// conversation fit; can an agent start with it. A refusal has written nothing at
+// conversation fit; can an agent start with it; does the request's check pass. A refusal has written nothing at
 // all, and the log is to be told of its events.
 //
 // The write is one edit of init.json: active, default (but for a revert), the model,
@@ -45,7 +51,7 @@ func (h Host) Activate(ctx context.Context, dir string, q Request) (record.Swap,
 	switch {
 	case q.Preset != "" && q.Revert:
 		return record.Swap{}, nil, fault.New(fault.BadInput, "either a preset or a revert, not both: %q", q.Preset)
-	case q.Preset == "" && !q.Revert:
+	case q.None():
 		return record.Swap{}, nil, nil
 	}
 	// Refusals come without the lock, whose file they would leave behind. What is
@@ -152,6 +158,11 @@ func (p *plan) edit(h Host, dir string, doc *Doc, target *Preset, q Request) err
 	tried := h.reader(dir, AtRefresh).read(next.Bytes())
 	if err := tried.Err(); err != nil {
 		return fault.New(fault.Corrupt, "preset failed to activate: %q: %w", target.Ref, err)
+	}
+	if q.Check != nil {
+		if err := q.Check(tried); err != nil {
+			return err
+		}
 	}
 	p.text = next.Bytes()
 	at := func(key string) string { s, _ := next.get("manifest", "preset", key).(string); return s }
