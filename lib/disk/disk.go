@@ -150,18 +150,32 @@ func ReplaceLike(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	s, err := stage(filepath.Dir(real), data, func(f *os.File) error {
-		own(f, info)
-		return errors.Join(f.Chmod(info.Mode().Perm()), f.Sync())
+	return publishLike(real, data, info, (*Staged).Replace)
+}
+
+// CreateLike publishes data under path with the mode and, where that may be given,
+// the owner of another file, or fails with fs.ErrExist.
+func CreateLike(path string, data []byte, other string) error {
+	info, err := os.Stat(other)
+	if err != nil {
+		return err
+	}
+	return publishLike(path, data, info, (*Staged).Create)
+}
+
+func publishLike(path string, data []byte, like os.FileInfo, name func(*Staged, string) error) error {
+	s, err := stage(filepath.Dir(path), data, func(f *os.File) error {
+		own(f, like)
+		return errors.Join(f.Chmod(like.Mode().Perm()), f.Sync())
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.Replace(real); err != nil {
+	if err := name(s, path); err != nil {
 		s.Discard()
 		return err
 	}
-	return MakeDurable(filepath.Dir(real))
+	return MakeDurable(filepath.Dir(path))
 }
 
 // Create publishes data under path, whole and durable, or fails with fs.ErrExist.

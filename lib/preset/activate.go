@@ -3,6 +3,7 @@ package preset
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/disk"
 	"github.com/substrate-tools/substrate/lib/fault"
 	"github.com/substrate-tools/substrate/lib/record"
+	"github.com/substrate-tools/substrate/lib/stamp"
 )
 
 // lockFile is what writers of init.json hold while they read it and write it anew.
@@ -45,6 +47,8 @@ type Event struct {
 // The write is one edit of init.json: active, default (but for a revert), the model,
 // its context limit and the capabilities together. It takes the words that the
 // preset was named by, and adds them to allowed where they are another spelling.
+// What it cannot keep, remarks on what goes and arguments of the operator's for a
+// capability that goes, is in a copy of the file as it was, which the record names.
 // With nothing asked for, nothing is done and the record's type is "".
 func (h Host) Activate(ctx context.Context, dir string, q Request) (record.Swap, []Event, error) {
 	q.Preset = strings.TrimSpace(q.Preset)
@@ -68,10 +72,23 @@ func (h Host) Activate(ctx context.Context, dir string, q Request) (record.Swap,
 	if err != nil {
 		return record.Swap{}, events, err
 	}
-	if p.swap.Changed {
+	if p.loses {
+		p.swap.Backup, err = h.backup(p)
+	}
+	if err == nil && p.swap.Changed {
 		err = disk.ReplaceLike(p.file, p.text)
 	}
 	return p.swap, nil, err
+}
+
+// backup keeps the file as it was beside it.
+func (h Host) backup(p plan) (path string, err error) {
+	for at := h.Now(); ; at = at.Add(time.Millisecond) {
+		path = p.file + "." + stamp.Entry(at) + ".backup"
+		if err = disk.CreateLike(path, p.before, p.file); !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
 }
 
 // Swap is Activate for a body: what its conversation has is taken from its status
@@ -110,9 +127,11 @@ func Known(n *int) *int64 {
 
 // plan is what an activation will write.
 type plan struct {
-	file string
-	text []byte
-	swap record.Swap
+	file   string
+	before []byte
+	text   []byte
+	loses  bool // something that is in before and that no swap brings back
+	swap   record.Swap
 }
 
 func (h Host) plan(dir string, q Request) (plan, []Event, error) {
@@ -151,7 +170,7 @@ func (h Host) plan(dir string, q Request) (plan, []Event, error) {
 // edit makes the new text and tries it: an agent that could not start with it would
 // be stranded.
 func (p *plan) edit(h Host, dir string, doc *Doc, target *Preset, q Request) error {
-	next, err := h.activated(dir, doc, target, q.Revert)
+	next, spared, err := h.activated(dir, doc, target, q.Revert)
 	if err != nil {
 		return fault.New(fault.Corrupt, "preset failed to activate: %w", err)
 	}
@@ -164,7 +183,8 @@ func (p *plan) edit(h Host, dir string, doc *Doc, target *Preset, q Request) err
 			return err
 		}
 	}
-	p.text = next.Bytes()
+	p.before, p.text = doc.Bytes(), next.Bytes()
+	p.loses = !spared || fewer(doc.remarks(), next.remarks())
 	at := func(key string) string { s, _ := next.get("manifest", "preset", key).(string); return s }
 	p.swap = record.Swap{
 		Type: "swap", Dir: dir, Preset: at("active"), Default: at("default"), Revert: q.Revert,
@@ -174,13 +194,14 @@ func (p *plan) edit(h Host, dir string, doc *Doc, target *Preset, q Request) err
 	return nil
 }
 
-// activated returns the text of init.json with another preset in it.
-func (h Host) activated(dir string, doc *Doc, target *Preset, revert bool) (*Doc, error) {
+// activated returns the text of init.json with another preset in it, and whether it
+// has all arguments of the operator's own.
+func (h Host) activated(dir string, doc *Doc, target *Preset, revert bool) (next *Doc, spared bool, err error) {
 	r := h.reader(dir, AtRefresh)
 	raw, _ := doc.get("manifest", "capabilities").(map[string]any)
 	for _, caps := range []map[string]any{raw, target.Capabilities} {
 		if s := r.oldNames(caps, target.Ref); s != nil {
-			return nil, errors.New(s.String())
+			return nil, false, errors.New(s.String())
 		}
 	}
 	manifest := clone(doc.get("manifest")).(map[string]any)
@@ -189,8 +210,10 @@ func (h Host) activated(dir string, doc *Doc, target *Preset, revert bool) (*Doc
 			old.disown(manifest)
 		}
 	}
+	own, _ := clone(manifest["capabilities"]).(map[string]any)
 	target.apply(manifest, func(...string) {})
 	caps := manifest["capabilities"].(map[string]any)
+	spared = spares(caps, own)
 	for old, now := range renamed { // an old name is the operator's to change
 		if has(raw, old) && !has(raw, now) && has(caps, now) {
 			caps[old] = caps[now]
@@ -209,7 +232,8 @@ func (h Host) activated(dir string, doc *Doc, target *Preset, revert bool) (*Doc
 		allowed = append(slices.Clone(allowed), target.Ref)
 		edits = append(edits, change{allowed, []string{"manifest", "preset", "allowed"}})
 	}
-	return doc.changed(edits, manifest["context_limit"])
+	next, err = doc.changed(edits, manifest["context_limit"])
+	return next, spared, err
 }
 
 // change is one value to be set.

@@ -144,7 +144,7 @@ func TestL27L28ASwapIsOneEdit(t *testing.T) {
 		t.Fatal(events, err)
 	}
 	want := `{"type":"swap","dir":"` + dir + `","preset":"./b.jsonc","previous":"a.json","default":"./b.jsonc","revert":false,` +
-		`"llm":{"provider":"anthropic","model":"m-b"},"context_limit":10,"changed":true}`
+		`"llm":{"provider":"anthropic","model":"m-b"},"context_limit":10,"changed":true,"backup":""}`
 	if got := encode(t, swap); got != want {
 		t.Errorf("got %s", got)
 	}
@@ -231,6 +231,43 @@ func TestAnOldNameStaysTheOperatorsToChange(t *testing.T) {
 	}
 	if got := bodytest.Contents(t, path); !strings.Contains(got, `"bash": {"timeout": 5}, // quick`) || strings.Contains(got, `"shell"`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Class 10: what no swap back could bring is kept beside the file, once.
+func TestClass10WhatASwapCannotKeep(t *testing.T) {
+	for _, c := range []struct {
+		capabilities string // of init.json, where presetA has vision with a model
+		lost         bool
+	}{
+		{`"shell": {"timeout": 5}`, false},
+		{`"shell": {"timeout": 5}, "vision": {"model": "v"}`, false}, // a.json has that
+		{`"shell": {"timeout": 5}, "vision": {"detail": "high"}`, true},
+		{`"shell": {"timeout": 5}, // mine` + "\n" + `"vision": {"model": "v"} // tuned`, true},
+	} {
+		h, dir := swappable(t)
+		path := filepath.Join(dir, "init.json")
+		before := `{"manifest": {"preset": {"active": "a.json", "default": "a.json", "allowed": ["a.json", "b.jsonc"]}, ` +
+			`"llm": {"provider": "p", "model": "m-a"}, "capabilities": {` + c.capabilities + "\n}}, \"covenant\": \"c\", \"pad\": \"\"}"
+		bodytest.Write(t, path, before)
+		if err := os.Chmod(path, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		for i, ref := range []string{"b.jsonc", "a.json", "b.jsonc"} {
+			swap, _, err := h.Activate(t.Context(), dir, preset.Request{Preset: ref})
+			if err != nil || (swap.Backup != "") != (c.lost && i == 0) {
+				t.Errorf("%s: %+v, %v", c.capabilities, swap, err)
+			}
+			if swap.Backup == "" {
+				continue
+			}
+			if info, err := os.Stat(swap.Backup); err != nil || info.Mode().Perm() != 0o640 || bodytest.Contents(t, swap.Backup) != before {
+				t.Errorf("%s: the backup: %v, %v", c.capabilities, info, err)
+			}
+		}
+		if all, _ := filepath.Glob(path + ".*.backup"); len(all) > 1 || len(all) == 1 != c.lost {
+			t.Errorf("%s: %q", c.capabilities, all)
+		}
 	}
 }
 

@@ -94,6 +94,20 @@ func (p *Preset) disown(manifest map[string]any) {
 	}
 }
 
+// spares reports whether capabilities still have all arguments of the agent's own.
+func spares(all, own map[string]any) bool {
+	for name, v := range canonical(own) {
+		now, _ := all[name].(map[string]any)
+		mine, _ := v.(map[string]any)
+		for key := range mine {
+			if !has(now, key) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // less returns a list without what another has, nil when nothing is left.
 func less(from, gone any) any {
 	all, isList := from.([]any)

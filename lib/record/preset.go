@@ -98,6 +98,7 @@ type Swap struct {
 	LLM          Model  `json:"llm"`
 	ContextLimit int64  `json:"context_limit"` // 0: unknown
 	Changed      bool   `json:"changed"`       // init.json was written
+	Backup       string `json:"backup"`        // the copy of what it was; "" when nothing was lost
 }
 
 // PromptSection is one section of a system prompt.
@@ -193,8 +194,12 @@ func (p PresetFile) Text() string {
 
 // Text says what became of a swap.
 func (s Swap) Text() string {
-	return OneLine(fmt.Sprintf("active from the next refresh on: %s  %s/%s  (was %s, default %s)",
-		s.Preset, s.LLM.Provider, s.LLM.Model, s.Previous, s.Default))
+	kept := ""
+	if s.Backup != "" {
+		kept = "; what could not be kept is in " + s.Backup
+	}
+	return OneLine(fmt.Sprintf("active from the next refresh on: %s  %s/%s  (was %s, default %s)%s",
+		s.Preset, s.LLM.Provider, s.LLM.Model, s.Previous, s.Default, kept))
 }
 
 // Text says how long a prompt is and what of.
