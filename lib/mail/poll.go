@@ -13,9 +13,6 @@ import (
 	"github.com/substrate-tools/substrate/lib/fault"
 )
 
-// PollPeriod is how often a running agent looks for mail.
-const PollPeriod = 500 * time.Millisecond
-
 // DefaultSubscriptions are the outboxes that an agent looks into besides its own.
 var DefaultSubscriptions = []string{"../human"}
 
@@ -88,8 +85,9 @@ func (p *Poller) Poll(ctx context.Context, now time.Time) (Polled, error) {
 	return all, nil
 }
 
-// searchEvery is in how many polls the outboxes of others are looked for once.
-const searchEvery = 16
+// searchEvery is in how many polls the outboxes of others are looked for once. A poll
+// is a tick: the half second of the format would cost every idle agent a second wake-up.
+const searchEvery = 4
 
 // subscribed returns the outboxes of others that are there.
 func (p *Poller) subscribed() []*Outgoing {
