@@ -185,7 +185,7 @@ func human(address string) error {
 }
 
 func noAgent(address string) error {
-	return fault.New(fault.BadInput, "no agent at %q", address).
+	return fault.New(fault.UnknownParticipant, "no agent at %q", address).
 		WithHint("substrate-agents lists those that there are")
 }
 

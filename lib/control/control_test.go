@@ -119,8 +119,8 @@ func TestGatesInOrder(t *testing.T) {
 			{"ann", "ann", fault.Denied, "not to oneself"},
 			{"ann", "alias", fault.Denied, "not to oneself"}, // another spelling of the same directory
 			{"ann", ann.Dir() + "/../ann/", fault.Denied, "not to oneself"},
-			{"ann", "nosuch", fault.BadInput, `no agent at "nosuch"`},
-			{"ann", "empty", fault.BadInput, `no agent at "empty"`},
+			{"ann", "nosuch", fault.UnknownParticipant, `no agent at "nosuch"`},
+			{"ann", "empty", fault.UnknownParticipant, `no agent at "empty"`},
 			{"ann", "../x", fault.BadInput, "neither the name"},
 			{"ann", "..", fault.BadInput, "neither the name"},
 			{"ann", "dan", fault.Denied, "a human"},

@@ -291,7 +291,7 @@ func TestL42Nirvana(t *testing.T) {
 		{"ann", "away", "why", fault.Denied, "a link"},
 		{"ann", outside.Dir(), "why", fault.Denied, "not a child of"},
 		{"ann", nested, "why", fault.Denied, "not a child of"},
-		{"ann", top, "why", fault.BadInput, "no agent at"},
+		{"ann", top, "why", fault.UnknownParticipant, "no agent at"},
 	} {
 		_, err := caller(t, all[n.by]).Act(t.Context(), Nirvana, n.address, n.reason)
 		refused(t, top, before, err, n.code, n.text)
