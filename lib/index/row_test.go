@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -111,4 +113,45 @@ func TestNoIDIsNoHash(t *testing.T) {
 			t.Fatalf("%q has none", id)
 		}
 	})
+}
+
+// TestAClockThatStandsStill: on a file system whose stamps had not moved on when the file was written, a later
+// change may have left the directory's print as it was.
+func TestAClockThatStandsStill(t *testing.T) {
+	top := t.TempDir()
+	dir, cache := filepath.Join(top, "room"), filepath.Join(top, "cache", "room.index")
+	put := func(second int) {
+		t.Helper()
+		n := transcript.Name(time.Date(2026, 7, 6, 13, 15, second, 0, time.UTC), "dan", false)
+		if err := os.WriteFile(filepath.Join(dir, n), []byte("x\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	put(1)
+	x := &Index{dir: dir}
+	if err := x.relist(); err != nil {
+		t.Fatal(err)
+	}
+	put(2) // in the same tick
+	for _, settled := range []bool{false, true} {
+		x.head.dir, x.head.settled = disk.PrintAt(dir), settled
+		if err := ready(filepath.Dir(cache)); err != nil {
+			t.Fatal(err)
+		}
+		if err := disk.ReplaceLoose(cache, append(x.head.encode(), x.mem[0].encode()...)); err != nil {
+			t.Fatal(err)
+		}
+		y, err := Open(dir, cache, func() bool { return false })
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The second file lies: it shows that nothing but the mark keeps the first from being believed.
+		if want := 2 - int(bit(settled)); y.Len() != want || y.Remembered() != settled {
+			t.Errorf("settled %v: %d entries, want %d", settled, y.Len(), want)
+		}
+		y.Close()
+	}
 }
