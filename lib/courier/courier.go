@@ -24,13 +24,14 @@ const maxNonce = 100
 
 // courier is the handler of everything below /t/.
 type courier struct {
-	g    *gateway.Gateway
-	once gateway.Once // outcomes of writes
+	g       *gateway.Gateway
+	once    gateway.Once // outcomes of writes
+	refused refusals     // those of them that are to outlive us
 }
 
 // Serve adds the routes to a gateway.
 func Serve(g *gateway.Gateway) {
-	c := &courier{g: g}
+	c := &courier{g: g, refused: refusals{path: g.Keys.Path() + ".refused"}}
 	g.Handle("/t/", c.serve)
 }
 

@@ -13,16 +13,25 @@ import (
 
 // write records what an address carries and says what became of it. The nonce is
 // the entry's id, so that whoever fetches the address again, a preview or a retry,
-// writes nothing; refusals are remembered as well.
+// writes nothing; refusals are remembered as well, over a restart too.
 func (c *courier) write(a ask) string {
 	if !printable(a.nonce) {
 		return "refused (bad_input): " + noNonce + " Nothing was recorded."
 	}
-	said, repeated := c.once.Do(a.who+" "+a.key.Room+" "+a.nonce, func() (any, bool) {
+	id := a.who + " " + a.key.Room + " " + a.nonce
+	said, repeated := c.once.Do(id, func() (any, bool) {
+		if said, ok := c.refused.of(id); ok {
+			return said, true
+		}
 		posted, err := c.post(a)
 		if err != nil {
 			f := c.g.Public(err)
-			return "refused (" + string(f.Code) + "): " + sentence(f) + " Nothing was recorded.", f.Code != fault.IO && f.Code != fault.Busy
+			said := "refused (" + string(f.Code) + "): " + sentence(f) + " Nothing was recorded."
+			final := f.Code != fault.IO && f.Code != fault.Busy
+			if final {
+				c.refused.add(id, said)
+			}
+			return said, final
 		}
 		return recorded(posted), true
 	})

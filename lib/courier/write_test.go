@@ -102,6 +102,29 @@ func TestTheSameAddressWritesOnce(t *testing.T) {
 	h.Stands("design", 2, "dan")
 }
 
+// TestARefusedAddressStaysRefused hands the floor to somebody who was refused for want of it.
+func TestARefusedAddressStaysRefused(t *testing.T) {
+	h := serve(t)
+	address := h.with("ann", "design/write", "&turn=0&text=early")
+	first := fact(h.page(address), "result")
+	if !strings.HasPrefix(first, "refused (not_your_turn): ") {
+		t.Fatalf("got %s", first)
+	}
+	if _, err := h.Beside.Moderate(t.Context(), h.At("design"), "dan", room.Hand("ann")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if now := fact(h.page(h.URL+address[strings.Index(address, "/t/"):]), "result"); now != first {
+			t.Errorf("now: %s", now)
+		}
+		h.Restart()
+	}
+	h.Stands("design", 0, "ann")
+	if page := h.page(h.with("ann", "design/write", "&turn=0&text=now")); !strings.HasPrefix(page, "result: recorded as ") {
+		t.Errorf("another nonce: %s", page)
+	}
+}
+
 func TestEightAtOnceWriteOnce(t *testing.T) {
 	h := serve(t)
 	one := h.with("dan", "design/write", "&turn=0&text=hello")
