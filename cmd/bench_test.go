@@ -7,7 +7,7 @@
 // scripts/bench runs it. Its flags, behind -args:
 //
 //	-max N     the largest room, in entries (default 100000)
-//	-idle D    also watch an idle room for D
+//	-idle D    watch idle rooms for D (20s; 0s: not at all)
 package cmd_test
 
 import (
@@ -27,7 +27,7 @@ import (
 
 var (
 	largest = flag.Int("max", 100_000, "the largest room, in entries")
-	idle    = flag.Duration("idle", 0, "also watch an idle room for so long")
+	idle    = flag.Duration("idle", 20*time.Second, "also watch an idle room for so long")
 )
 
 // bench is one run.

@@ -34,6 +34,7 @@ const (
 	headRow     = "head, in process"
 	windowRow   = "tail of 40 lines, in process"
 	fullRow     = "read --text of all, whole process"
+	manifestRow = "offer --manifest, whole process"
 	foreignRow  = "read --tail 20 after a foreign entry"
 	aloneRow    = "post, nobody else"
 	elsewhRow   = "post, 4 readers in another room"
@@ -202,6 +203,8 @@ func (m *bench) reads() {
 		l := m.measure(fullRow, n, few, floor{plainRow, func() { m.slurp(dir, m.names(dir)) }},
 			m.program("read", room, "--text", "--space", space))
 		l.Peak = m.peak("read", room, "--text", "--space", space)
+		l = m.measure(manifestRow, n, few, m.bareFloor(), m.program("offer", room, "--manifest", "--space", space))
+		l.Peak = m.peak("offer", room, "--manifest", "--space", space)
 	}
 }
 

@@ -142,20 +142,26 @@ func (m *bench) targets() []string {
 		if large := at(fullRow); l != nil && large != nil && large != l {
 			v.want(large, float64(large.Peak)/float64(l.Peak), flat, "memory at %s over 10k", thousands(big))
 		}
+		small, large := m.line(manifestRow, 10_000), at(manifestRow)
+		if small != nil && large != nil && large != small {
+			v.want(large, float64(large.Peak)/float64(small.Peak), flat, "memory of a manifest at %s over 10k", thousands(big))
+		}
 	})
 	add("5 readers", func(v *verdict) {
 		n := min(10_000, big)
 		alone, elsewhere, here := m.line(aloneRow, n), m.line(elsewhRow, n), m.line(crowdRow, n)
 		v.want(here, over(here, elsewhere), 1.3, "4 readers here over the same readers in another room")
-		v.said = append(v.said, fmt.Sprintf("the processors they use cost more: %.2f times the post without readers",
-			over(elsewhere, alone)))
+		v.want(here, over(here, alone), 1.3, "4 readers here over none at all")
 	})
 	add("6 wake", func(v *verdict) {
 		v.want(at(wakeRow), ms(at(wakeRow)), 5, "ms, %s at %s", wakeRow, thousands(big))
 		v.want(at(watchRow), ms(at(watchRow)), 5, "ms, %s at %s", watchRow, thousands(big))
 		l := at(idleRow)
 		v.want(l, 100*ms(l)/(1000*max(1e-9, idle.Seconds())), 0.1,
-			"%% CPU of an idle watcher at %s (-idle 60s)", thousands(big))
+			"%% CPU of an idle watcher at %s", thousands(big))
+		if l != nil {
+			v.want(l, float64(l.Calls["bytes"]), 0, "bytes that an idle watcher says")
+		}
 	})
 	add("7 many rooms", func(v *verdict) {
 		l := m.line(roomsRow, manyRooms)

@@ -152,8 +152,8 @@ func (m *bench) idle() {
 	began, ended := watch(time.Second), watch(time.Second+*idle)
 	for i, n := range sizes {
 		l := m.add(idleRow, n, []time.Duration{max(0, ended[i].cpu-began[i].cpu)}, "", nil)
-		l.Note = fmt.Sprintf("%.3f%% of a processor, %d bytes",
-			100*float64(l.Median)/float64(*idle), ended[i].out.Len()-began[i].out.Len())
+		l.Calls = map[string]int{"bytes": ended[i].out.Len() - began[i].out.Len()}
+		l.Note = fmt.Sprintf("%.3f%% of a processor", 100*float64(l.Median)/float64(*idle))
 	}
 }
 
