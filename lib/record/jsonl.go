@@ -76,7 +76,13 @@ func NewReader(in io.Reader) *Reader {
 // no JSON object, or is longer than MaxLine, is an error with the code bad_input
 // or too_large that names the line; reading can go on after it. Any other error
 // is the input's own.
-func (r *Reader) Next() (Line, error) {
+func (r *Reader) Next() (Line, error) { return r.next(json.Valid) }
+
+// Peek is Next for who decodes every record: one that says its type first is not
+// looked at any further, so that it may turn out to be no JSON then.
+func (r *Reader) Peek() (Line, error) { return r.next(func([]byte) bool { return true }) }
+
+func (r *Reader) next(good func([]byte) bool) (Line, error) {
 	for {
 		raw, err := r.line()
 		line := Line{Number: r.number, Raw: bytes.TrimSpace(raw)}
@@ -88,6 +94,9 @@ func (r *Reader) Next() (Line, error) {
 		case !utf8.Valid(line.Raw):
 			return line, line.bad(errNotUTF8)
 		}
+		if line.Type = leading(line.Raw); line.Type != "" && good(line.Raw) {
+			return line, nil
+		}
 		var head struct {
 			Type string `json:"type"`
 		}
@@ -98,6 +107,18 @@ func (r *Reader) Next() (Line, error) {
 		line.Type = head.Type
 		return line, err
 	}
+}
+
+// leading returns the type of a record that says it first and nowhere else, as all of
+// ours do, or "". It is there for speed, and does not look whether the rest is JSON.
+func leading(raw []byte) string {
+	const key = `"type"`
+	rest, ours := bytes.CutPrefix(raw, []byte(`{`+key+`:"`))
+	name, _, ended := bytes.Cut(rest, []byte{'"'})
+	if !ours || !ended || bytes.IndexByte(name, '\\') >= 0 || bytes.Contains(rest, []byte(key)) {
+		return ""
+	}
+	return string(name)
 }
 
 // line reads one line of any length but keeps little more than MaxLine of it.

@@ -111,6 +111,36 @@ func TestLinesAreReadWhenTheyArrive(t *testing.T) {
 	}
 }
 
+// TestPeek: what says its type first and once is left to who decodes it; the rest is as with Next.
+func TestPeek(t *testing.T) {
+	for _, c := range []struct{ in, peeked, next string }{
+		{`{"type":"a","x":1}`, "a", "a"},
+		{`{"type":"a","x":}`, "a", "bad_input"},
+		{`{"x":1,"type":"a"}`, "a", "a"},
+		{`{"x":,"type":"a"}`, "bad_input", "bad_input"},
+		{`{"type":"a","type":"b"}`, "b", "b"},
+		{`{"type":"a","x":{"type":"b"}}`, "a", "a"},
+		{`{"type":"\u0061"}`, "a", "a"},
+		{`{"type":""}`, "", ""},
+		{`{"type":1}`, "bad_input", "bad_input"},
+		{`{"type":"a`, "bad_input", "bad_input"},
+		{"{\"type\":\"a\",\"x\":\"\xff\"}", "bad_input", "bad_input"},
+	} {
+		said := func(line record.Line, err error) string {
+			if err != nil {
+				return string(fault.From(err).Code)
+			}
+			return line.Type
+		}
+		if got := said(record.NewReader(strings.NewReader(c.in)).Peek()); got != c.peeked {
+			t.Errorf("%s: peeked %q", c.in, got)
+		}
+		if got := said(record.NewReader(strings.NewReader(c.in)).Next()); got != c.next {
+			t.Errorf("%s: next %q", c.in, got)
+		}
+	}
+}
+
 func TestAnErrorOfTheInputIsItsOwn(t *testing.T) {
 	broken := errors.New("broken")
 	r := record.NewReader(io.MultiReader(strings.NewReader(`{"type":"a"}`+"\n"+`{"ty`), iotest.ErrReader(broken)))

@@ -229,13 +229,13 @@ func broken(err error) error {
 	return fault.New(fault.Unreachable, "the proxy's answer is broken: %w", err)
 }
 
-// lines yields the records of an answer, and closes it.
+// lines yields the records of an answer, each to be decoded, and closes it.
 func lines(body io.ReadCloser) iter.Seq2[record.Line, error] {
 	return func(yield func(record.Line, error) bool) {
 		defer body.Close()
 		in := record.NewReader(body)
 		for {
-			line, err := in.Next()
+			line, err := in.Peek()
 			if errors.Is(err, io.EOF) {
 				return
 			}
@@ -273,7 +273,7 @@ func view(answer *Response) (store.View, error) {
 			if err == nil && (!ok || line.Type == "error") {
 				err = cut(line, ok)
 			}
-			if err == nil && line.Type == "window" {
+			if err == nil && line.Type == "window" && json.Valid(line.Raw) {
 				return
 			}
 			var e transcript.Entry
