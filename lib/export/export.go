@@ -7,7 +7,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"iter"
+	"encoding/json"
+	"io"
 	"path"
 	"time"
 
@@ -25,80 +26,85 @@ const (
 	entriesDir     = "entries"
 )
 
-// Sink takes the files of an export, each whole.
+// Sink takes the files of an export.
 type Sink interface {
-	Put(name string, at time.Time, data []byte) error
+	// Put takes one, of so many bytes.
+	Put(name string, at time.Time, size int64, content io.Reader) error
 	// Close ends the export, or undoes it when err says that it failed, and
 	// returns err or what went wrong now.
 	Close(err error) error
 }
 
 // Write writes the record of a room, through an entry ("": to its end), and
-// returns what it wrote. sign, if it is not nil, makes the manifest's signature.
+// returns what it wrote. sign, if it is not nil, makes the manifest's signature. What
+// is in memory does not grow with the room: transcript and manifest are collected in
+// temporary files of the system's.
 func Write(
-	ctx context.Context, s store.Store, key store.Key, through string, out Sink, sign func([]byte) ([]byte, error),
+	ctx context.Context, s store.Store, key store.Key, through string, out Sink, sign func(io.Reader) ([]byte, error),
 ) (record.Export, error) {
 	made := record.Export{Type: "export", Root: key.Space, Thread: key.Room}
 	view, err := s.Read(ctx, key, store.Part{Through: through, Files: true})
 	if err != nil {
 		return made, err
 	}
+	text, err := newSpool()
+	if err != nil {
+		return made, err
+	}
+	defer text.close()
+	rows, err := newSpool()
+	if err != nil {
+		return made, err
+	}
+	defer rows.close()
 	sum := transcript.Summary{Thread: key.Room, ThreadVersion: view.Head.Version}
-	var rows []transcript.Entry
-	var text bytes.Buffer
+	last := time.Unix(0, 0)
+	listed := json.NewEncoder(rows)
 	for e, err := range view.Entries {
 		if err == nil {
-			err = out.Put(path.Join(entriesDir, e.Name), e.Time, e.File)
+			err = put(out, path.Join(entriesDir, e.Name), e.Time, e.File)
+		}
+		if err == nil {
+			_, err = io.WriteString(text, transcript.Text(e))
+		}
+		if err == nil {
+			err = listed.Encode(transcript.RowOf(e))
 		}
 		if err != nil {
 			return made, err
 		}
-		text.WriteString(transcript.Text(e))
 		if through != "" {
 			sum.ThreadVersion = e.Version
 		}
-		sum.TotalLines = e.EndLine()
+		sum.TotalLines, last = e.EndLine(), e.Time
 		sum.VisibleEntries++
 		made.ThroughEntry, made.Bytes = e.Name, made.Bytes+e.Bytes
-		e.Body, e.File = "", nil
-		rows = append(rows, e)
 	}
 	sum.NoOpEntries = sum.ThreadVersion - sum.VisibleEntries
-	var b bytes.Buffer
-	if err := transcript.WriteManifest(&b, sum, all(rows)); err != nil {
+	made.Version, made.Entries = sum.ThreadVersion, sum.VisibleEntries
+	manifest, err := newSpool()
+	if err != nil {
 		return made, err
 	}
-	manifest := b.Bytes()
-	made.Version, made.Entries, made.ManifestSHA256 = sum.ThreadVersion, sum.VisibleEntries, digest(manifest)
-	last := time.Unix(0, 0)
-	if len(rows) > 0 {
-		last = rows[len(rows)-1].Time
+	defer manifest.close()
+	if err = transcript.WriteManifest(manifest, sum, rows.entries()); err == nil {
+		made.ManifestSHA256, err = manifest.digest()
 	}
-	if err := out.Put(transcriptFile, last, text.Bytes()); err != nil {
-		return made, err
+	if err == nil {
+		err = text.put(out, transcriptFile, last)
 	}
-	if sign != nil {
-		signature, err := sign(manifest)
-		if err == nil {
-			err = out.Put(signatureFile, last, signature)
-		}
-		if err != nil {
-			return made, err
-		}
-		made.Signed = true
+	if err == nil && sign != nil {
+		err = manifest.sign(out, last, sign)
+		made.Signed = err == nil
 	}
-	return made, out.Put(manifestFile, last, manifest)
+	if err == nil {
+		err = manifest.put(out, manifestFile, last)
+	}
+	return made, err
 }
 
-// all yields entries that are here.
-func all(entries []transcript.Entry) iter.Seq2[transcript.Entry, error] {
-	return func(yield func(transcript.Entry, error) bool) {
-		for _, e := range entries {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
+func put(out Sink, name string, at time.Time, data []byte) error {
+	return out.Put(name, at, int64(len(data)), bytes.NewReader(data))
 }
 
 func digest(data []byte) string {

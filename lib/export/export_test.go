@@ -277,11 +277,11 @@ type broken struct {
 
 var errBroken = errors.New("broken")
 
-func (b broken) Put(name string, at time.Time, data []byte) error {
+func (b broken) Put(name string, at time.Time, size int64, content io.Reader) error {
 	if strings.HasSuffix(name, b.at) {
 		return errBroken
 	}
-	return b.Sink.Put(name, at, data)
+	return b.Sink.Put(name, at, size, content)
 }
 
 func TestAnExportThatFailsLeavesNothing(t *testing.T) {
@@ -293,7 +293,7 @@ func TestAnExportThatFailsLeavesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sign := func([]byte) ([]byte, error) { return []byte("s"), nil }
+			sign := func(io.Reader) ([]byte, error) { return []byte("s"), nil }
 			_, err = export.Write(t.Context(), s, key, "", broken{sink, at}, sign)
 			if err = sink.Close(err); !errors.Is(err, errBroken) {
 				t.Errorf("%s at %s: got %v", to, at, err)
@@ -331,7 +331,7 @@ func TestAnExportThatFailsLeavesNothing(t *testing.T) {
 		}
 	}
 	out := export.Tar(io.Discard)
-	_, err := export.Write(t.Context(), s, key, "", out, func([]byte) ([]byte, error) { return nil, errBroken })
+	_, err := export.Write(t.Context(), s, key, "", out, func(io.Reader) ([]byte, error) { return nil, errBroken })
 	if !errors.Is(err, errBroken) {
 		t.Errorf("no signature: %v", err)
 	}

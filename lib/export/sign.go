@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,11 +16,11 @@ const namespace = "substrate"
 // Signer returns what signs with an SSH key: the file of a private key, or of a
 // public one whose private half an agent holds. It runs ssh-keygen. Without a key
 // it returns nil, which signs nothing.
-func Signer(key string) func([]byte) ([]byte, error) {
+func Signer(key string) func(io.Reader) ([]byte, error) {
 	if key == "" {
 		return nil
 	}
-	return func(data []byte) ([]byte, error) {
+	return func(data io.Reader) ([]byte, error) {
 		return keygen(data, "cannot sign", "-Y", "sign", "-f", key, "-n", namespace)
 	}
 }
@@ -50,20 +51,20 @@ func (c Checked) VerifySignature(allowed, signer string) error {
 	if allowed != "" {
 		args = []string{"-Y", "verify", "-f", allowed, "-I", signer, "-n", namespace, "-s", f.Name()}
 	}
-	_, err = keygen(c.Manifest, "signature is not good", args...)
+	_, err = keygen(bytes.NewReader(c.Manifest), "signature is not good", args...)
 	if err != nil && allowed != "" {
 		err = fault.From(err).WithHint("a file of signers has lines: NAME KEYTYPE KEY")
 	}
 	return err
 }
 
-func keygen(stdin []byte, failure string, args ...string) ([]byte, error) {
+func keygen(stdin io.Reader, failure string, args ...string) ([]byte, error) {
 	program, err := exec.LookPath("ssh-keygen")
 	if err != nil {
 		return nil, fault.New(fault.Usage, "no ssh-keygen on PATH").WithHint("it is part of OpenSSH's client")
 	}
 	cmd := exec.Command(program, args...)
-	cmd.Stdin = bytes.NewReader(stdin)
+	cmd.Stdin = stdin
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()

@@ -43,8 +43,20 @@ func To(path string) (Sink, error) {
 // directory collects an export under a temporary name.
 type directory struct{ temp, final string }
 
-func (d *directory) Put(name string, _ time.Time, data []byte) error {
-	return disk.ReplaceLoose(filepath.Join(d.temp, filepath.FromSlash(name)), data)
+func (d *directory) Put(name string, _ time.Time, _ int64, content io.Reader) error {
+	path := filepath.Join(d.temp, filepath.FromSlash(name))
+	f, err := disk.TempFile(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, content)
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 func (d *directory) Close(err error) error {
@@ -90,12 +102,12 @@ func Tar(w io.Writer) Sink {
 	return stream{tar.NewWriter(out), out}
 }
 
-func (s stream) Put(name string, at time.Time, data []byte) error {
-	head := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(data)), ModTime: at.Truncate(time.Second)}
+func (s stream) Put(name string, at time.Time, size int64, content io.Reader) error {
+	head := &tar.Header{Name: name, Mode: 0o644, Size: size, ModTime: at.Truncate(time.Second)}
 	if err := s.tar.WriteHeader(head); err != nil {
 		return err
 	}
-	_, err := s.tar.Write(data)
+	_, err := io.Copy(s.tar, content)
 	return err
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -64,43 +65,23 @@ func Verify(dir fs.FS) (Checked, error) {
 	if err := json.Unmarshal(c.Manifest, &m); err != nil {
 		return c, differs("manifest does not parse: %w", err)
 	}
-	text, err := fs.ReadFile(dir, transcriptFile)
-	if err != nil {
-		return c, differs("no transcript: %w", err)
-	}
 	c.Rows = m.Entries
 	c.Record.Thread, c.Record.Version = m.Thread, m.ThreadVersion
 	c.Record.Entries, c.Record.ManifestSHA256 = len(m.Entries), digest(c.Manifest)
-	line, last := 0, ""
-	var entries []transcript.Entry
-	for _, row := range m.Entries {
-		e, err := verifyEntry(dir, row, line+1, last)
-		if err != nil {
-			return c, err
-		}
-		var ok bool
-		if text, ok = bytes.CutPrefix(text, []byte(transcript.Text(e))); !ok {
-			return c, differs("transcript differs from entry: %q", row.Filename)
-		}
-		line, last = e.EndLine(), row.Filename
-		e.Body = ""
-		entries = append(entries, e)
-		c.Record.ThroughEntry, c.Record.Bytes = row.Filename, c.Record.Bytes+row.ByteLength
-	}
+	line, err := c.verifyEntries(dir)
 	switch {
-	case len(text) > 0:
-		err = differs("transcript goes on after the last entry")
+	case err != nil:
 	case line != m.TotalLines, len(m.Entries) != m.VisibleEntries, m.VisibleEntries+m.NoOpEntries != m.ThreadVersion:
 		err = differs("manifest's totals are not those of its entries")
 	default:
 		err = unexpected(dir, m.Entries)
 	}
-	var written bytes.Buffer
 	if err == nil {
-		err = transcript.WriteManifest(&written, m.Summary, all(entries))
-	}
-	if err == nil && !bytes.Equal(written.Bytes(), c.Manifest) {
-		err = differs("manifest is not as it was written")
+		written := &same{rest: c.Manifest}
+		err = transcript.WriteManifest(written, m.Summary, entriesOf(m.Entries))
+		if err == nil && (written.differs || len(written.rest) > 0) {
+			err = differs("manifest is not as it was written")
+		}
 	}
 	if err != nil {
 		return c, err
@@ -111,6 +92,65 @@ func Verify(dir fs.FS) (Checked, error) {
 	}
 	c.Record.Signed = c.Signature != nil
 	return c, err
+}
+
+// verifyEntries checks the entries and, along with them, the transcript, and returns
+// how many lines that has.
+func (c *Checked) verifyEntries(dir fs.FS) (line int, err error) {
+	f, err := dir.Open(transcriptFile)
+	if err != nil {
+		return 0, differs("no transcript: %w", err)
+	}
+	defer f.Close()
+	text := bufio.NewReader(f)
+	for _, row := range c.Rows {
+		e, err := verifyEntry(dir, row, line+1, c.Record.ThroughEntry)
+		if err != nil {
+			return line, err
+		}
+		if !next(text, transcript.Text(e)) {
+			return line, differs("transcript differs from entry: %q", row.Filename)
+		}
+		line = e.EndLine()
+		c.Record.ThroughEntry, c.Record.Bytes = row.Filename, c.Record.Bytes+row.ByteLength
+	}
+	switch _, end := text.ReadByte(); {
+	case end == nil:
+		return line, differs("transcript goes on after the last entry")
+	case !errors.Is(end, io.EOF):
+		return line, end
+	}
+	return line, nil
+}
+
+// next reads a text, and reports whether it is the one that comes next.
+func next(in io.Reader, text string) bool {
+	got := make([]byte, len(text))
+	_, err := io.ReadFull(in, got)
+	return err == nil && string(got) == text
+}
+
+// same compares what is written with what was read.
+type same struct {
+	rest    []byte
+	differs bool
+}
+
+func (s *same) Write(p []byte) (int, error) {
+	rest, ok := bytes.CutPrefix(s.rest, p)
+	s.rest, s.differs = rest, s.differs || !ok
+	return len(p), nil
+}
+
+// entriesOf yields the entries of a manifest's rows.
+func entriesOf(rows []transcript.Row) iter.Seq2[transcript.Entry, error] {
+	return func(yield func(transcript.Entry, error) bool) {
+		for _, r := range rows {
+			if e, _ := r.Entry(); !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 // verifyEntry checks one entry, which begins at a line and comes after another.

@@ -46,6 +46,16 @@ func RowOf(e Entry) Row {
 	}
 }
 
+// Entry returns the entry that a row is about, without its version, body and ID: RowOf
+// of it is the row again, where that is what its file name says. ok tells whether the
+// name is one.
+func (r Row) Entry() (e Entry, ok bool) {
+	e, ok = ParseName(r.Filename)
+	e.StartLine, e.Lines = r.StartLine, r.EndLine-r.StartLine+1
+	e.Bytes, e.SHA256 = r.ByteLength, r.SHA256
+	return e, ok
+}
+
 // WriteManifest writes the manifest as one line of JSON: the same room state gives
 // the same bytes. It holds none of the entries, and ends with the first error of theirs.
 func WriteManifest(w io.Writer, s Summary, entries iter.Seq2[Entry, error]) error {

@@ -62,6 +62,19 @@ func TestManifestTimesHaveAsManyDigitsAsNeeded(t *testing.T) {
 	}
 }
 
+func TestARowIsAboutItsEntry(t *testing.T) {
+	for _, e := range room("one", "two\nlines") {
+		r := transcript.RowOf(e)
+		got, ok := r.Entry()
+		if !ok || transcript.RowOf(got) != r || got.Lines != e.Lines || !got.Time.Equal(e.Time) {
+			t.Errorf("%+v became %+v", e, got)
+		}
+	}
+	if _, ok := (transcript.Row{Filename: "x.md"}).Entry(); ok {
+		t.Error("x.md is an entry")
+	}
+}
+
 func TestManifestReportsErrors(t *testing.T) {
 	if err := transcript.WriteManifest(&writes{fail: 1}, transcript.Summary{}, seq(nil, nil)); err != os.ErrClosed {
 		t.Errorf("got %v", err)
