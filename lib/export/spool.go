@@ -26,6 +26,7 @@ func newSpool() (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
+	os.Remove(f.Name()) // so that a kill leaves nothing; where that cannot be, close does
 	return &spool{f: f, out: bufio.NewWriter(f)}, nil
 }
 
