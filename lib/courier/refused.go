@@ -23,6 +23,7 @@ type refusals struct {
 	known map[string]string // nil before the file was read
 	order []string          // the oldest first
 	lines int               // in the file
+	torn  bool              // its last line has no end
 }
 
 // At most so many are remembered, and the file is written anew at twice as many.
@@ -58,10 +59,15 @@ func (r *refusals) add(id, said string) {
 	if errors.Is(err, fs.ErrNotExist) {
 		disk.ReplaceLoose(r.path, line)
 	}
-	if err == nil {
-		f.Write(line)
-		f.Close()
+	if err != nil {
+		return
 	}
+	defer f.Close()
+	if r.torn {
+		line = append([]byte("\n"), line...)
+	}
+	n, err := f.Write(line)
+	r.torn = err != nil && (r.torn || n > 0)
 }
 
 func (r *refusals) note(hash, said string) {
@@ -82,6 +88,7 @@ func (r *refusals) load() {
 	}
 	r.known = map[string]string{}
 	data, _ := disk.ReadFile(r.path, 64<<20)
+	r.torn = len(data) > 0 && data[len(data)-1] != '\n'
 	for line := range strings.Lines(string(data)) {
 		r.lines++
 		hash, said, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
@@ -97,6 +104,6 @@ func (r *refusals) rewrite() {
 		all.WriteString(hash + " " + r.known[hash] + "\n")
 	}
 	if disk.ReplaceLoose(r.path, []byte(all.String())) == nil {
-		r.lines = len(r.order)
+		r.lines, r.torn = len(r.order), false
 	}
 }

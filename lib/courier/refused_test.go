@@ -36,7 +36,12 @@ func TestRefusalsAreBoundedAndSurviveDamage(t *testing.T) {
 		if err := os.WriteFile(path, []byte(string(data)+damage), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		check(&refusals{path: path})
+		r := &refusals{path: path}
+		check(r)
+		r.add("one more", "refused (stale): x")
+		if said, ok := (&refusals{path: path}).of("one more"); !ok || said != "refused (stale): x" {
+			t.Errorf("after %q: %q, %v", damage, said, ok)
+		}
 	}
 	if _, ok := (&refusals{path: filepath.Join(path, "nowhere")}).of("id 5"); ok {
 		t.Error("without a file")

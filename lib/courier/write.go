@@ -27,7 +27,8 @@ func (c *courier) write(a ask) string {
 		if err != nil {
 			f := c.g.Public(err)
 			said := "refused (" + string(f.Code) + "): " + sentence(f) + " Nothing was recorded."
-			final := f.Code != fault.IO && f.Code != fault.Busy
+			// What is wrong with the host is over when somebody has mended it.
+			final := f.Code != fault.IO && f.Code != fault.Busy && f.Code != fault.Corrupt
 			if final {
 				c.refused.add(id, said)
 			}

@@ -2,10 +2,13 @@ package courier_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -100,6 +103,25 @@ func TestTheSameAddressWritesOnce(t *testing.T) {
 		t.Errorf("a refusal fetched again: %s", again)
 	}
 	h.Stands("design", 2, "dan")
+}
+
+// TestTroubleOfTheHostIsOverOnceMended: who was asked to try again later may.
+func TestTroubleOfTheHostIsOverOnceMended(t *testing.T) {
+	h := serve(t)
+	address := h.with("dan", "design/write", "&turn=0&text=hello")
+	dir := filepath.Join(h.At("design").Space, ".substrate", "threads", "design", "transactions")
+	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if said := fact(h.page(address), "result"); !strings.HasPrefix(said, "refused (corrupt): ") {
+		t.Errorf("got %s", said)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if said := fact(h.page(address), "result"); !strings.HasPrefix(said, "recorded as ") {
+		t.Errorf("got %s", said)
+	}
 }
 
 // TestARefusedAddressStaysRefused hands the floor to somebody who was refused for want of it.
