@@ -65,6 +65,7 @@ func Write(
 			err = put(out, path.Join(entriesDir, e.Name), e.Time, e.File)
 		}
 		if err == nil {
+			e.Body, e.ID = transcript.ParseFile(e.File) // from elsewhere it comes in JSON, which is UTF-8 alone
 			_, err = io.WriteString(text, transcript.Text(e))
 		}
 		if err == nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/substrate-tools/substrate/lib/record"
 	"github.com/substrate-tools/substrate/lib/room"
 	"github.com/substrate-tools/substrate/lib/store"
+	"github.com/substrate-tools/substrate/lib/transcript"
 )
 
 // talk returns a store and a room in which these were posted, by dan and ann in turn, and their names.
@@ -425,4 +426,35 @@ func FuzzVerify(f *testing.F) {
 			t.Errorf("passes: %s", manifest)
 		}
 	})
+}
+
+// lossy is a store whose bodies come as text, as from elsewhere.
+type lossy struct{ store.Store }
+
+func (l lossy) Read(ctx context.Context, key store.Key, part store.Part) (store.View, error) {
+	v, err := l.Store.Read(ctx, key, part)
+	entries := v.Entries
+	v.Entries = func(yield func(transcript.Entry, error) bool) {
+		for e, err := range entries {
+			e.Body = strings.ToValidUTF8(e.Body, "\ufffd")
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+	return v, err
+}
+
+// TestBytesThatAreNoText: an export from elsewhere has them too, and is the one that is made here.
+func TestBytesThatAreNoText(t *testing.T) {
+	s, key, names := talk(t, "one", "two")
+	path := filepath.Join(key.Space, ".substrate", "threads", "design", names[0])
+	if err := os.WriteFile(path, []byte("caf\xe9\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	here, _ := packed(t, s, key, "")
+	there, _ := packed(t, lossy{s}, key, "")
+	if !bytes.Equal(here, there) || !bytes.Contains(here, []byte("Z]\ncaf\xe9\n")) {
+		t.Errorf("%d bytes and %d", len(here), len(there))
+	}
 }

@@ -71,7 +71,7 @@ func Verify(dir fs.FS) (Checked, error) {
 	line, err := c.verifyEntries(dir)
 	switch {
 	case err != nil:
-	case line != m.TotalLines, len(m.Entries) != m.VisibleEntries, m.VisibleEntries+m.NoOpEntries != m.ThreadVersion:
+	case line != m.TotalLines, len(m.Entries) != m.VisibleEntries, m.NoOpEntries < 0, m.VisibleEntries+m.NoOpEntries != m.ThreadVersion:
 		err = differs("manifest's totals are not those of its entries")
 	default:
 		err = unexpected(dir, m.Entries)
@@ -118,7 +118,7 @@ func (c *Checked) verifyEntries(dir fs.FS) (line int, err error) {
 	case end == nil:
 		return line, differs("transcript goes on after the last entry")
 	case !errors.Is(end, io.EOF):
-		return line, end
+		return line, differs("no transcript: %w", end)
 	}
 	return line, nil
 }
@@ -300,6 +300,9 @@ func unpack(in io.Reader, to string) error {
 		_, err = io.Copy(f, archive)
 		if closed := f.Close(); err == nil {
 			err = closed
+		}
+		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
+			return err // ours, such as a disk that is full
 		}
 		if err != nil {
 			return differs("tar is cut short in %q: %w", head.Name, err)
