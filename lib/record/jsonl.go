@@ -115,8 +115,19 @@ func leading(raw []byte) string {
 	const key = `"type"`
 	rest, ours := bytes.CutPrefix(raw, []byte(`{`+key+`:"`))
 	name, _, ended := bytes.Cut(rest, []byte{'"'})
-	if !ours || !ended || bytes.IndexByte(name, '\\') >= 0 || bytes.Contains(rest, []byte(key)) {
+	if !ours || !ended || bytes.IndexByte(name, '\\') >= 0 || bytes.Contains(rest, []byte(`\u`)) {
 		return ""
+	}
+	// Which of two keys counts is for the decoder to say, and it takes small letters and capitals for the same.
+	for i := bytes.IndexByte(rest, '"'); i >= 0 && i+len(key) <= len(rest); {
+		if bytes.EqualFold(rest[i:i+len(key)], []byte(key)) {
+			return ""
+		}
+		next := bytes.IndexByte(rest[i+1:], '"')
+		if next < 0 {
+			break
+		}
+		i += 1 + next
 	}
 	return string(name)
 }
