@@ -92,7 +92,7 @@ func (c Caller) Refresh(ctx context.Context, q preset.Request, reason string) (r
 			return none, err
 		}
 	}
-	_, unlogged, err := c.Host.Swap(ctx, c.Body, q)
+	swap, unlogged, err := c.Host.Swap(ctx, c.Body, q)
 	if unlogged != nil {
 		c.Say(unlogged)
 	}
@@ -103,7 +103,7 @@ func (c Caller) Refresh(ctx context.Context, q preset.Request, reason string) (r
 		return none, err
 	}
 	out := c.receipt(Refresh, c.Body, reason)
-	out.Outcome = signals[Refresh].outcome
+	out.Outcome, out.Backup = signals[Refresh].outcome, swap.Backup
 	c.log(out)
 	return out, nil
 }

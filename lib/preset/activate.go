@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -76,7 +77,9 @@ func (h Host) Activate(ctx context.Context, dir string, q Request) (record.Swap,
 		p.swap.Backup, err = h.backup(p)
 	}
 	if err == nil && p.swap.Changed {
-		err = disk.ReplaceLike(p.file, p.text)
+		if err = disk.ReplaceLike(p.file, p.text); err != nil && p.swap.Backup != "" {
+			os.Remove(p.swap.Backup)
+		}
 	}
 	return p.swap, nil, err
 }
@@ -205,15 +208,16 @@ func (h Host) activated(dir string, doc *Doc, target *Preset, revert bool) (next
 		}
 	}
 	manifest := clone(doc.get("manifest")).(map[string]any)
+	var old *Preset
 	if was, ok := doc.get("manifest", "preset", "active").(string); ok {
-		if old, err := h.Load(dir, was); err == nil {
+		if old, _ = h.Load(dir, was); old != nil {
 			old.disown(manifest)
 		}
 	}
-	own, _ := clone(manifest["capabilities"]).(map[string]any)
+	own := clone(manifest).(map[string]any)
 	target.apply(manifest, func(...string) {})
 	caps := manifest["capabilities"].(map[string]any)
-	spared = spares(caps, own)
+	spared = old.spares(own, manifest)
 	for old, now := range renamed { // an old name is the operator's to change
 		if has(raw, old) && !has(raw, now) && has(caps, now) {
 			caps[old] = caps[now]

@@ -237,9 +237,11 @@ func TestAnOldNameStaysTheOperatorsToChange(t *testing.T) {
 // Class 10: what no swap back could bring is kept beside the file, once.
 func TestClass10WhatASwapCannotKeep(t *testing.T) {
 	for _, c := range []struct {
-		capabilities string // of init.json, where presetA has vision with a model
+		capabilities string // of init.json, where presetA has vision with a model, and presetB a shell
 		lost         bool
 	}{
+		{`"shell": {"timeout": 5}, "avatar": null`, false}, // no preset has that
+		{`"shell": null`, true},
 		{`"shell": {"timeout": 5}`, false},
 		{`"shell": {"timeout": 5}, "vision": {"model": "v"}`, false}, // a.json has that
 		{`"shell": {"timeout": 5}, "vision": {"detail": "high"}`, true},
@@ -267,6 +269,26 @@ func TestClass10WhatASwapCannotKeep(t *testing.T) {
 		}
 		if all, _ := filepath.Glob(path + ".*.backup"); len(all) > 1 || len(all) == 1 != c.lost {
 			t.Errorf("%s: %q", c.capabilities, all)
+		}
+	}
+}
+
+// What init.json says of the model counts where no preset does: then a swap keeps a copy.
+func TestClass10WhatNoPresetSays(t *testing.T) {
+	for _, c := range []struct {
+		active string
+		kept   bool
+	}{{"gone.json", true}, {"a.json", false}} {
+		h, dir := swappable(t)
+		path := filepath.Join(dir, "init.json")
+		bodytest.Write(t, path, `{"manifest": {"preset": {"active": "`+c.active+`", "default": "b.jsonc", "allowed": ["gone.json", "a.json", "b.jsonc"]},
+			"llm": {"provider": "p", "model": "m", "api_key": "sk-mine"}, "capabilities": {}}, "covenant": "c", "pad": ""}`)
+		swap, _, err := h.Activate(t.Context(), dir, preset.Request{Revert: true})
+		if err != nil || (swap.Backup != "") != c.kept {
+			t.Errorf("%s: %+v, %v", c.active, swap, err)
+		}
+		if c.kept && !strings.Contains(bodytest.Contents(t, swap.Backup), "sk-mine") {
+			t.Errorf("%s: not in the backup", c.active)
 		}
 	}
 }

@@ -94,13 +94,32 @@ func (p *Preset) disown(manifest map[string]any) {
 	}
 }
 
-// spares reports whether capabilities still have all arguments of the agent's own.
-func spares(all, own map[string]any) bool {
-	for name, v := range canonical(own) {
-		now, _ := all[name].(map[string]any)
-		mine, _ := v.(map[string]any)
-		for key := range mine {
-			if !has(now, key) {
+// spares reports whether a manifest has all that was the agent's own in the one before:
+// arguments of capabilities and those it had turned off, and the settings of its model
+// and its limit where they were not those of a preset.
+func (p *Preset) spares(own, now map[string]any) bool {
+	limit, had := own["context_limit"]
+	if had && (p == nil || p.Limit == 0) && !same(limit, now["context_limit"]) {
+		return false
+	}
+	was, _ := own["llm"].(map[string]any)
+	is, _ := now["llm"].(map[string]any)
+	for key, v := range was {
+		if p == nil && !(has(is, key) && same(is[key], v)) {
+			return false
+		}
+	}
+	before, _ := own["capabilities"].(map[string]any)
+	after, _ := now["capabilities"].(map[string]any)
+	before, after = canonical(before), canonical(after)
+	for name, v := range before {
+		mine, on := v.(map[string]any)
+		theirs, _ := after[name].(map[string]any)
+		if !on && v == nil && theirs != nil {
+			return false
+		}
+		for key, arg := range mine {
+			if !has(theirs, key) || arg == nil && theirs[key] != nil {
 				return false
 			}
 		}

@@ -44,6 +44,7 @@ type Control struct {
 	Reason   string `json:"reason"`
 	Deadline string `json:"alarm_deadline"` // "" when no alarm was set
 	PID      int    `json:"pid"`            // of a process that was started, or 0
+	Backup   string `json:"backup"`         // of a configuration that lost something, or ""
 }
 
 // Text says what was done.
@@ -57,6 +58,9 @@ func (c Control) Text() string {
 	}
 	if c.Reason != "" {
 		s += " (" + c.Reason + ")"
+	}
+	if c.Backup != "" {
+		s += "; what could not be kept is in " + c.Backup
 	}
 	return OneLine(s)
 }
