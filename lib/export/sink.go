@@ -56,7 +56,7 @@ func (d *directory) Put(name string, _ time.Time, _ int64, content io.Reader) er
 	if err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return disk.MoveNew(f.Name(), path)
 }
 
 func (d *directory) Close(err error) error {
