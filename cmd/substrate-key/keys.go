@@ -62,11 +62,13 @@ func (k keys) packet(ctx context.Context, op, who string) error {
 	r := record.Key{
 		Type: "key", Root: k.door.Root, Name: who, Kind: "key", CreatedAt: stamp.Record(time.Now()), URL: p.URL, Packet: file,
 	}
+	// The packet of the key that ends makes way for the next one, and nothing else does.
+	over := op == "rotate" && door.HasPacket(file, k.ring, who)
 	deliver := func(key string) error {
 		sum := sha256.Sum256([]byte(key))
 		r.Hash = hex.EncodeToString(sum[:4])
 		if p.Key = key; !*k.show {
-			return door.WritePacket(file, p)
+			return door.WritePacket(file, p, over)
 		}
 		_, err := k.c.Writer().Write(p.Encode())
 		return err

@@ -248,8 +248,12 @@ func (s *server) settle(ctx context.Context, r result) error {
 	}
 	if t.attempts++; t.attempts >= max(r.agent.Attempts, 1) {
 		t.given = true
+		printed := ""
+		if r.agent.Reply != "stdout" && r.run.Outcome == "no_turn" {
+			printed = "; what the command prints is posted with --reply stdout alone"
+		}
 		s.Say(fault.New(fault.Timeout, "left alone after %d attempts: %q in %q", t.attempts, s.Name, t.key.Room).
-			WithHint("it is tried again when the floor comes again"))
+			WithHint("it is tried again when the floor comes again%s", printed))
 		return nil
 	}
 	t.due = time.Now().Add(pause(r.agent, t.attempts))

@@ -151,11 +151,25 @@ func Served(f Flags) (*Door, *keyring.Ring, error) {
 	return d, machine.Keys(d.Root), nil
 }
 
-// WritePacket writes a join packet to a new file that only its owner can read.
-func WritePacket(file string, p keyring.Packet) error {
+// HasPacket reports whether a file is a join packet whose key is one of who's.
+func HasPacket(file string, keys *keyring.Ring, who string) bool {
+	data, err := disk.ReadFile(file, maxPacket)
+	if err != nil {
+		return false
+	}
+	p, err := keyring.ParsePacket(data)
+	return err == nil && keys.Owner(p.Key, keyring.Standing, time.Now()) == who
+}
+
+// WritePacket writes a join packet to a file that only its owner can read: to a new
+// one or, with over, to the one that is there.
+func WritePacket(file string, p keyring.Packet, over bool) error {
+	if over {
+		return disk.ReplaceLike(file, p.Encode())
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return fault.New(fault.Exists, "%w", err).WithHint("name another file with --packet")
+		return fault.New(fault.Exists, "%w", err).WithHint("name another file with --packet, or remove it")
 	}
 	_, err = f.Write(p.Encode())
 	if err == nil {

@@ -246,7 +246,7 @@ func (r *Ring) Make(ctx context.Context, who string, now time.Time, deliver func
 	return r.change(ctx, now, func(keys []Key) ([]Key, error) {
 		if has(keys, who) {
 			return nil, fault.New(fault.Exists, "has a key already: %q", who).
-				WithHint("substrate-key rotate %s ends it and makes another", who)
+				WithHint("substrate-key rotate %s --url URL ends it and makes another", who)
 		}
 		key, k := fresh(who, Standing, now, 0)
 		return append(keys, k), deliver(key)
