@@ -151,8 +151,13 @@ func Served(f Flags) (*Door, *keyring.Ring, error) {
 	return d, machine.Keys(d.Root), nil
 }
 
-// HasPacket reports whether a file is a join packet whose key is one of who's.
+// HasPacket reports whether a file is a join packet whose key is one of who's, and that
+// only its owner can read.
 func HasPacket(file string, keys *keyring.Ring, who string) bool {
+	info, err := os.Stat(file)
+	if err != nil || info.Mode().Perm()&0o077 != 0 {
+		return false
+	}
 	data, err := disk.ReadFile(file, maxPacket)
 	if err != nil {
 		return false
